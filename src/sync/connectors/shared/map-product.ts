@@ -130,7 +130,15 @@ export type ProductSettings = {
   usedConditions: ReadonlySet<string>;
 };
 
-export const CONDITION_OPTIONS = [
+/** How the operator chooses them; `familyTag` describes the option of the tag's prefix. */
+export const productOptions = (familyTag: string): SettingOption[] => [
+  {
+    setting: "familyTagPrefix",
+    flags: "--family-tag-prefix <prefix>",
+    description: familyTag,
+    label: "Beginning of the family's tag",
+    isList: false,
+  },
   {
     setting: "conditionOption",
     flags: "--condition-option <name>",
@@ -145,7 +153,7 @@ export const CONDITION_OPTIONS = [
     label: "Its values that mean used",
     isList: true,
   },
-] as const satisfies readonly SettingOption[];
+];
 
 const USED_CONDITIONS = ["Used", "Pre-owned", "Refurbished", "Open box"];
 

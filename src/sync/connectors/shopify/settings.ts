@@ -1,5 +1,5 @@
 import { SourceFailed, type SettingOption } from "../../connector.ts";
-import { CONDITION_OPTIONS, readProductSettings, readText } from "../shared/map-product.ts";
+import { productOptions, readProductSettings, readText } from "../shared/map-product.ts";
 import type { ProductSettings } from "../shared/map-product.ts";
 import type { StoreRun } from "../shared/store-run.ts";
 import type { ShopifyClient } from "./api/client.ts";
@@ -16,7 +16,7 @@ export type ShopifySettings = ProductSettings & {
 };
 
 /** How an operator chooses them. */
-export const SETTING_OPTIONS = [
+export const SETTING_OPTIONS: readonly SettingOption[] = [
   {
     setting: "familyMetafield",
     flags: "--family-metafield <namespace.key>",
@@ -24,15 +24,8 @@ export const SETTING_OPTIONS = [
     label: "Metafield of the family",
     isList: false,
   },
-  {
-    setting: "familyTagPrefix",
-    flags: "--family-tag-prefix <prefix>",
-    description: "or the prefix of a tag that does (default: their type)",
-    label: "Beginning of the family's tag",
-    isList: false,
-  },
-  ...CONDITION_OPTIONS,
-] as const satisfies readonly SettingOption[];
+  ...productOptions("or the prefix of a tag that does (default: their type)"),
+];
 
 const METAFIELD = /^([\w$:-]+)\.([\w$:-]+)$/;
 

@@ -1,6 +1,6 @@
-import Type, { type Static, type TObject } from "typebox";
+import Type, { type TObject } from "typebox";
 import { SourceFailed, SourceRefused, type SourcePlace } from "../../connector.ts";
-import { Filled, isObject, nullable, object, reader, Text, Time } from "../shared/foreign.ts";
+import { Filled, isObject, nullable, object, reader, Text, Time, type Reader } from "../shared/foreign.ts";
 import { ask, isOwnUrl, readJson, type HttpAnswer, type Outcome, type RetryPolicy } from "../shared/http.ts";
 
 export const TITLE = "WooCommerce";
@@ -11,122 +11,105 @@ const Amount = Type.Refine(
   Type.Union([Type.Number(), Type.String()], { description: "an amount of money" }),
   (value: number | string) => /^(?:-?\d+(?:\.\d+)?)?$/u.test(String(value).trim()),
 );
-/** As in an import. */
-const MOST_UNITS = 10_000_000;
-/** Negative in refunds; a whole number unless a plugin sells by weight. */
-const Quantity = Type.Number({
-  description: "a number of up to 10,000,000",
-  minimum: -MOST_UNITS,
-  maximum: MOST_UNITS,
-});
+/** Negative in refunds; a whole number unless a plugin sells by weight. As many as in an import. */
+const Quantity = Type.Number({ description: "a number of up to 10,000,000", minimum: -1e7, maximum: 1e7 });
+
+/** What is asked for: the members of a schema alone, so that no customer data is sent. */
+function resource<Schema extends TObject>(schema: Schema) {
+  const fields = Object.keys(schema.properties).join(",");
+  return { fields, one: reader(TITLE, schema), list: reader(TITLE, Type.Array(schema)) };
+}
 
 const REFUND_IDS = Type.Array(object("OrderRefund", { id: Id }));
 
-const ORDER = object("Order", {
+const LINE_ITEM = object("LineItem", {
   id: Id,
-  number: Type.Union([Text, Type.Integer()], { description: "text" }),
-  status: Filled,
-  currency: Filled,
-  created_via: nullable(Text),
+  name: nullable(Text),
+  product_id: nullable(Id),
+  variation_id: nullable(Id),
+  quantity: Quantity,
+  subtotal: Amount,
   total: Amount,
-  date_created_gmt: nullable(Time),
-  date_modified_gmt: nullable(Time),
-  date_completed_gmt: nullable(Time),
-  line_items: Type.Array(
-    object("LineItem", {
-      id: Id,
-      name: nullable(Text),
-      product_id: nullable(Id),
-      variation_id: nullable(Id),
-      quantity: Quantity,
-      subtotal: Amount,
-      total: Amount,
-      sku: nullable(Text),
-    }),
-  ),
-  refunds: REFUND_IDS,
+  sku: nullable(Text),
 });
 
+export const ORDER = resource(
+  object("Order", {
+    id: Id,
+    number: Type.Union([Text, Type.Integer()], { description: "text" }),
+    status: Filled,
+    currency: Filled,
+    created_via: nullable(Text),
+    total: Amount,
+    date_created_gmt: nullable(Time),
+    date_modified_gmt: nullable(Time),
+    date_completed_gmt: nullable(Time),
+    line_items: Type.Array(LINE_ITEM),
+    refunds: REFUND_IDS,
+  }),
+);
+
+const META = object("Meta", { key: Type.Unknown(), value: Type.Unknown() });
+const REFUND_LINE = object("RefundLine", { quantity: Quantity, total: Amount, meta_data: Type.Array(META) });
 const CHARGES = nullable(Type.Array(object("Charge", { total: Amount, total_tax: Amount })));
 
-const REFUND = object("Refund", {
-  id: Id,
-  /** Only in `/refunds`. */
-  parent_id: nullable(Id),
-  date_created_gmt: Time,
-  amount: Amount,
-  line_items: Type.Array(
-    object("RefundLine", {
-      quantity: Quantity,
-      total: Amount,
-      meta_data: Type.Array(object("Meta", { key: Type.Unknown(), value: Type.Unknown() })),
-    }),
-  ),
-  shipping_lines: CHARGES,
-  fee_lines: CHARGES,
-});
+export const REFUND = resource(
+  object("Refund", {
+    id: Id,
+    /** Only in `/refunds`. */
+    parent_id: nullable(Id),
+    date_created_gmt: Time,
+    amount: Amount,
+    line_items: Type.Array(REFUND_LINE),
+    shipping_lines: CHARGES,
+    fee_lines: CHARGES,
+  }),
+);
 
 const NAMED = Type.Array(object("Term", { name: Text }));
 const IMAGE = object("Image", { src: nullable(Text), alt: nullable(Text) });
 /** Since 9.5, if the shop has enabled it. */
 const COST = nullable(Type.Object({ total_value: nullable(Amount) }));
 
-const PRODUCT = object("Product", {
-  id: Id,
-  name: Text,
-  slug: nullable(Text),
-  type: Text,
-  sku: nullable(Text),
-  categories: NAMED,
-  tags: NAMED,
-  /** Since 9.6. */
-  brands: nullable(NAMED),
-  images: Type.Array(IMAGE),
-  attributes: Type.Array(object("Attribute", { name: Text, options: Type.Array(Text) })),
-  cost_of_goods_sold: COST,
-});
+export const PRODUCT = resource(
+  object("Product", {
+    id: Id,
+    name: Text,
+    slug: nullable(Text),
+    type: Text,
+    sku: nullable(Text),
+    categories: NAMED,
+    tags: NAMED,
+    /** Since 9.6. */
+    brands: nullable(NAMED),
+    images: Type.Array(IMAGE),
+    attributes: Type.Array(object("Attribute", { name: Text, options: Type.Array(Text) })),
+    cost_of_goods_sold: COST,
+  }),
+);
 
-const VARIATION = object("Variation", {
-  id: Id,
-  sku: nullable(Text),
-  image: nullable(IMAGE),
-  attributes: Type.Array(object("VariationAttribute", { name: Text, option: Text })),
-  cost_of_goods_sold: COST,
-});
+export const VARIATION = resource(
+  object("Variation", {
+    id: Id,
+    sku: nullable(Text),
+    image: nullable(IMAGE),
+    attributes: Type.Array(object("VariationAttribute", { name: Text, option: Text })),
+    cost_of_goods_sold: COST,
+  }),
+);
 
-export type WooOrder = Static<typeof ORDER>;
-export type WooRefund = Static<typeof REFUND>;
-export type WooProduct = Static<typeof PRODUCT>;
-export type WooVariation = Static<typeof VARIATION>;
+export type WooOrder = ReturnType<typeof ORDER.one>;
+export type WooRefund = ReturnType<typeof REFUND.one>;
+export type WooProduct = ReturnType<typeof PRODUCT.one>;
+export type WooVariation = ReturnType<typeof VARIATION.one>;
 
-/** What is asked for: these members alone, so that no customer data is sent. `total`: rows of the whole list. */
-type Resource<Value> = { fields: string; read: (json: unknown, total: number | null) => Value };
-
-const one = <Schema extends TObject>(schema: Schema) => ({
-  fields: Object.keys(schema.properties).join(","),
-  read: reader(TITLE, schema),
-});
-const list = <Schema extends TObject>(schema: Schema) => ({
-  ...one(schema),
-  read: reader(TITLE, Type.Array(schema)),
-});
-const ROWS = list(object("Row", { id: Id, parent_id: nullable(Id), refunds: nullable(REFUND_IDS) }));
-
-export const READ = {
-  index: one(object("Index", { home: nullable(Text) })),
-  currency: one(object("Currency", { code: Filled })),
-  order: one(ORDER),
-  orders: list(ORDER),
-  refunds: list(REFUND),
-  products: list(PRODUCT),
-  variations: list(VARIATION),
-  /** Of any list. `total` null: a proxy has removed the header. */
-  page: {
-    ...ROWS,
-    read: (json: unknown, total: number | null) => ({ rows: ROWS.read(json), total }),
-  },
-  webhooks: list(object("Webhook", { id: Id, topic: Text, delivery_url: Text })),
-};
+/** Of any list. */
+export const ROW = resource(
+  object("Row", { id: Id, parent_id: nullable(Id), refunds: nullable(REFUND_IDS) }),
+);
+export const INDEX = resource(object("Index", { home: nullable(Text) }));
+export const WEBHOOK = resource(object("Webhook", { id: Id, topic: Text, delivery_url: Text }));
+const CURRENCY = resource(object("Currency", { code: Filled }));
 
 /** Whether an address is a shop's: https, or this machine itself. */
 export function isShopUrl(url: URL): boolean {
@@ -142,10 +125,7 @@ export function consumerSecretOf(secrets: SourcePlace["secrets"]): string {
   );
 }
 
-const API = "wp-json/wc/v3/";
-/** Of a page of 100 orders; what any shop answers may be made to fill memory. */
-const MOST_BYTES = 16 * 1024 * 1024;
-
+type Resource<Value> = { fields: string; one: Reader<Value>; list: Reader<Value[]> };
 type Query = Readonly<Record<string, string | number>>;
 export type WooClient = ReturnType<typeof openClient>;
 
@@ -157,25 +137,25 @@ export function openClient({ url, secrets, signal }: SourcePlace, retryPolicy: R
   consumerSecretOf(secrets);
   const authorization = `Basic ${Buffer.from(secrets["consumerKey"] ?? "").toString("base64")}`;
   const headers = { authorization, accept: "application/json", "content-type": "application/json" };
-  const where = `${TITLE} at ${root.host}`;
-  const maxAnswerBytes = Math.min(retryPolicy.maxAnswerBytes, MOST_BYTES);
-  const policy = { ...retryPolicy, maxAnswerBytes };
-  const source = { title: TITLE, address: root.host, isForeign: true, signal, retryPolicy: policy };
+  const source = { title: TITLE, address: root.host, isForeign: true, signal, retryPolicy };
   const send = (path: string, query: Query, content: { method?: string; body?: string } = {}) => {
-    const target = new URL(`${API}${path}`, root);
+    const target = new URL(`wp-json/wc/v3/${path}`, root);
     for (const [name, value] of Object.entries(query)) target.searchParams.set(name, String(value));
     return ask(
       source,
       () => ({ url: target, headers, ...content }),
-      (answer) => readAnswer(where, target, answer),
+      (answer) => readAnswer(target, answer),
     );
   };
-  const get = async <Value>(path: string, { fields, read }: Resource<Value>, query: Query = {}) => {
-    const { json, total } = await send(path, { _fields: fields, ...query });
-    return read(json, total);
-  };
+  const one = async <Value>(path: string, { fields, one: read }: Resource<Value>, query: Query = {}) =>
+    read((await send(path, { _fields: fields, ...query })).json);
   return {
-    get,
+    one,
+    list: async <Value>(path: string, { fields, list: read }: Resource<Value>, query: Query) => {
+      const { json, total } = await send(path, { _fields: fields, ...query });
+      return { rows: read(json), total };
+    },
+    currency: async () => (await one("data/currencies/current", CURRENCY)).code,
     post: (path: string, body: object) => send(path, {}, { method: "POST", body: JSON.stringify(body) }),
   };
 }
@@ -205,10 +185,12 @@ export async function orNull<Value>(code: string, asked: Promise<Value>): Promis
   }
 }
 
+/** `total`: rows of the whole list; null: a proxy has removed the header. */
 type Answer = { json: unknown; total: number | null };
 
-function readAnswer(where: string, target: URL, answer: HttpAnswer<string>): Outcome<Answer> {
+function readAnswer(target: URL, answer: HttpAnswer<string>): Outcome<Answer> {
   const { status, headers, body } = answer;
+  const where = `${TITLE} at ${target.host}`;
   const outcome = readJson(body);
   if (status === 200 || status === 201) {
     const total = headers.get("x-wp-total") ?? "";
@@ -216,8 +198,8 @@ function readAnswer(where: string, target: URL, answer: HttpAnswer<string>): Out
       return { value: { json: outcome.value, total: /^\d+$/u.test(total) ? Number(total) : null } };
     return body.trimStart().startsWith("<") ? { again: WEB_PAGE, delayMs: null } : outcome;
   }
-  const json = "value" in outcome && isObject(outcome.value) ? outcome.value : {};
-  const code = typeof json["code"] === "string" ? json["code"] : "";
+  const given = "value" in outcome && isObject(outcome.value) ? outcome.value["code"] : null;
+  const code = typeof given === "string" ? given : "";
   // Only WooCommerce's own refusal of the key ends the connection: a firewall's refusal may be temporary.
   if ((status === 401 || status === 403) && code.startsWith("woocommerce_"))
     throw new SourceRefused(`${where} ${refusalOf(answer, code)}`);

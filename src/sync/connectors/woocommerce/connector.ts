@@ -5,15 +5,24 @@ import { SourceFailed } from "../../connector.ts";
 import type { Connector, Source, SourcePlace, SyncContext, SyncOutcome } from "../../connector.ts";
 import { readStored } from "../../stored-document.ts";
 import { CHECK_POLICY, RETRY_POLICY, type RetryPolicy } from "../shared/http.ts";
-import { CONDITION_OPTIONS, readProductSettings, readText } from "../shared/map-product.ts";
-import type { MappedProduct } from "../shared/map-product.ts";
+import { productOptions, readProductSettings, readText, type MappedProduct } from "../shared/map-product.ts";
 import { anomalyNotes, applyStoreRun, drainPending, GONE, step, storeRecords } from "../shared/store-run.ts";
 import type { FetchedRecord, StoreRun } from "../shared/store-run.ts";
-import { isShopUrl, NO_ORDER, NO_ROUTE, openClient, orNull, READ, TITLE } from "./client.ts";
-import type { WooClient, WooOrder, WooRefund, WooVariation } from "./client.ts";
+import { INDEX, isShopUrl, NO_ORDER, NO_ROUTE, openClient, ORDER, orNull } from "./client.ts";
+import {
+  PRODUCT,
+  REFUND,
+  ROW,
+  TITLE,
+  VARIATION,
+  type WooClient,
+  type WooOrder,
+  type WooRefund,
+  type WooVariation,
+} from "./client.ts";
 import { ANOMALY_TEXTS, gidOf, mapOrder, mapWooProduct, ORDER_PREFIX } from "./map.ts";
 import type { MappedOrder, OrderAnomalies, WooSettings } from "./map.ts";
-import { accountOf, ORDER, registerWebhooks, WOOCOMMERCE } from "./webhooks.ts";
+import { accountOf, registerWebhooks, WOOCOMMERCE } from "./webhooks.ts";
 
 export const WOOCOMMERCE_SOURCE: Source = {
   source: WOOCOMMERCE,
@@ -53,14 +62,7 @@ export const WOOCOMMERCE_SOURCE: Source = {
       label: "Refunds before an order is completed",
       isList: false,
     },
-    {
-      setting: "familyTagPrefix",
-      flags: "--family-tag-prefix <prefix>",
-      description: "the prefix of a tag that names a product's family (default: its first category)",
-      label: "Beginning of the family's tag",
-      isList: false,
-    },
-    ...CONDITION_OPTIONS,
+    ...productOptions("the prefix of a tag that names a product's family (default: its first category)"),
   ],
   checkSettings: readSettings,
   check,
@@ -83,26 +85,25 @@ function readSettings(settings: Readonly<Record<string, unknown>>): WooSettings 
 /** Whether orders and products can be read, in which currency, and the shop's own address. */
 async function check(place: SourcePlace) {
   const client = openClient(place, CHECK_POLICY);
-  const { code: currencyCode } = await client.get("data/currencies/current", READ.currency);
-  for (const list of ["products", "orders"]) await client.get(list, READ.page, { per_page: 1 });
-  return { account: await homeOf(client, place.url), currencyCode, notes: [] };
+  const currencyCode = await client.currency();
+  for (const list of ["products", "orders"]) await client.list(list, ROW, { per_page: 1 });
+  return { account: await accountAt(client, place.url), currencyCode, notes: [] };
 }
 
 /**
  * As the shop's webhooks name it; the address itself where security plugins hide it, or where it names another host: a shop could
  * claim to be another one, which could then not be connected.
  */
-async function homeOf(client: WooClient, url: string): Promise<string> {
+async function accountAt(client: WooClient, url: string): Promise<string> {
   const own = accountOf(url);
   const hostOf = (account: string) => account.replace(/^www\./u, "").split("/", 1)[0];
-  try {
-    // The index of all REST APIs of the shop.
-    const home = accountOf((await client.get("../../", READ.index)).home ?? url);
-    return hostOf(home) === hostOf(own) ? home : own;
-  } catch (error) {
-    if (error instanceof SourceFailed) return own;
+  // The index of all REST APIs of the shop.
+  const index = await client.one("../../", INDEX).catch((error: unknown) => {
+    if (error instanceof SourceFailed) return { home: null };
     throw error;
-  }
+  });
+  const home = accountOf(index.home ?? url);
+  return hostOf(home) === hostOf(own) ? home : own;
 }
 
 /** What the connector stores between runs; it survives a crash. */
@@ -129,10 +130,13 @@ const BEGIN: Place = { lastId: 0, offset: 0 };
 
 type Run = StoreRun<Cursor> & { client: WooClient; shop: WooSettings };
 
+/** Of a page of 100 orders; what any shop answers may be made to fill memory. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
 export function createWooConnector(retryPolicy: Partial<RetryPolicy> = {}): Connector & Source {
   return {
     ...WOOCOMMERCE_SOURCE,
-    sync: (context) => sync(context, { ...RETRY_POLICY, ...retryPolicy }),
+    sync: (context) => sync(context, { ...RETRY_POLICY, maxAnswerBytes: MOST_BYTES, ...retryPolicy }),
   };
 }
 
@@ -140,7 +144,7 @@ async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<Syn
   const { shopKey, currencyCode, credentials, signal } = context;
   const shop = readSettings(context.settings);
   const client = openClient({ url: shop.url, secrets: await credentials.read(), signal }, retryPolicy);
-  const { code: current } = await client.get("data/currencies/current", READ.currency);
+  const current = await client.currency();
   if (current !== currencyCode) {
     throw new SourceFailed(
       `The shop sells in ${current} now, but the workspace counts in ${currencyCode}: create a workspace with that currency.`,
@@ -156,18 +160,13 @@ async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<Syn
     // A list may leave out an order that is there: each that is stored is asked for by itself, as in `readOrders`.
     await step(run, async (connection) => {
       await addGoneOrders(connection, shopKey, WOOCOMMERCE, LISTED);
-      await askAboutGoneOrders(connection, shopKey, WOOCOMMERCE, ORDER);
+      await askAboutGoneOrders(connection, shopKey, WOOCOMMERCE, "order");
       return null;
     });
   }
-  const asked = { kind: ORDER, stage: "changed orders" };
   const numberOf = (orderId: string) => Number(orderId.slice(ORDER_PREFIX.length));
-  await drainPending(
-    run,
-    asked,
-    () => PAGE,
-    (orderIds) => readOrders(run, orderIds.map(numberOf)),
-  );
+  const read = (orderIds: readonly string[]) => readOrders(run, orderIds.map(numberOf));
+  await drainPending(run, { kind: "order", stage: "changed orders" }, () => PAGE, read);
   return applyRecords(run);
 }
 
@@ -197,11 +196,11 @@ const stagesOf = ({ since }: Reading) => [
 const OVERLAP_MS = 70 * 60_000;
 
 async function readLists(run: Run, kind: "backfill" | "incremental"): Promise<void> {
-  const sinceMs = Date.parse(run.cursor.watermark ?? "") - OVERLAP_MS;
+  const changedMs = Date.parse(run.cursor.watermark ?? "") - OVERLAP_MS;
   const fresh: Reading = {
     ...BEGIN,
     startedAt: run.now().toISOString(),
-    since: kind === "backfill" ? null : new Date(sinceMs).toISOString(),
+    since: kind === "backfill" ? null : new Date(changedMs).toISOString(),
     stage: 0,
   };
   for (;;) {
@@ -240,7 +239,7 @@ const MOST_VARIATIONS = 10_000;
  * after the last row read, an earlier page is requested, so that no row is skipped. Pages may be shorter than was asked for.
  */
 async function* readPages(
-  { client, signal }: Pick<Run, "client" | "signal">,
+  { client, signal }: Run,
   list: string,
   filter: Readonly<Record<string, string>>,
   { lastId, offset }: Place,
@@ -249,11 +248,11 @@ async function* readPages(
   for (let known = 0; ;) {
     signal.throwIfAborted();
     const query = { ...filter, dates_are_gmt: "true", orderby: "id", order: "asc", per_page: PAGE, offset };
-    const asked = client.get(list, READ.page, query);
+    const asked = client.list(list, ROW, query);
     const page = list === "variations" ? await orNull(NO_ROUTE, asked) : await asked;
     if (page === null) {
       // Before WooCommerce 10.3 there is no list of variations. If the plugin was switched off, there is no currency either.
-      await client.get("data/currencies/current", READ.currency);
+      await client.currency();
       return;
     }
     const { total } = page;
@@ -289,22 +288,18 @@ const EXACT = { dp: 6 };
  */
 async function readOrders(run: Run, ids: readonly number[], status = "any"): Promise<FetchedRecord[]> {
   const { client, shop, currencyCode } = run;
-  const orders = await client.get("orders", READ.orders, { ...queryOf(ids), ...EXACT, status });
-  const listed = new Set(orders.map(({ id }) => id));
-  for (const id of ids.filter((one) => !listed.has(one))) {
-    const hidden = await orNull(NO_ORDER, client.get(`orders/${id}`, READ.order, EXACT));
-    if (hidden !== null) orders.push(hidden);
+  const { rows } = await client.list("orders", ORDER, { ...queryOf(ids), ...EXACT, status });
+  const orders = new Map(rows.map((order) => [order.id, order]));
+  for (const id of ids.filter((one) => !orders.has(one))) {
+    const hidden = await orNull(NO_ORDER, client.one(`orders/${id}`, ORDER, EXACT));
+    if (hidden !== null) orders.set(id, hidden);
   }
-  const refunds = await readRefunds(client, orders);
-  const records = new Map(
-    orders.map((order) => [order.id, mapOrder(order, refunds.get(order.id) ?? [], shop, currencyCode)]),
-  );
-  return ids.map((id) => ({
-    part: "whole_order",
-    recordId: `${ORDER_PREFIX}${id}`,
-    parentId: null,
-    record: records.get(id) ?? null,
-  }));
+  const refunds = await readRefunds(client, [...orders.values()]);
+  return ids.map((id) => {
+    const order = orders.get(id);
+    const record = order === undefined ? null : mapOrder(order, refunds.get(id) ?? [], shop, currencyCode);
+    return { part: "whole_order", recordId: `${ORDER_PREFIX}${id}`, parentId: null, record };
+  });
 }
 
 /** By id from the list of all refunds; those that it lacks, as before WooCommerce 9.0, order by order. */
@@ -313,13 +308,13 @@ async function readRefunds(client: WooClient, orders: readonly WooOrder[]) {
   const found: WooRefund[] = [];
   for (let start = 0; start < ids.length; start += PAGE) {
     const query = { ...queryOf(ids.slice(start, start + PAGE)), ...EXACT };
-    found.push(...((await orNull(NO_ROUTE, client.get("refunds", READ.refunds, query))) ?? []));
+    found.push(...((await orNull(NO_ROUTE, client.list("refunds", REFUND, query)))?.rows ?? []));
   }
   const byOrder = Map.groupBy(found, ({ parent_id: orderId }) => orderId ?? 0);
   for (const { id, refunds } of orders) {
     if ((byOrder.get(id)?.length ?? 0) === refunds.length) continue;
     const query = { per_page: PAGE, orderby: "id", ...EXACT };
-    byOrder.set(id, await client.get(`orders/${id}/refunds`, READ.refunds, query));
+    byOrder.set(id, (await client.list(`orders/${id}/refunds`, REFUND, query)).rows);
   }
   return byOrder;
 }
@@ -329,7 +324,7 @@ async function readProducts(run: Run, ids: readonly number[]): Promise<FetchedRe
   const { client, shop, currencyCode } = run;
   const records: FetchedRecord[] = [];
   for (const status of ["any", "trash"]) {
-    for (const product of await client.get("products", READ.products, { ...queryOf(ids), status })) {
+    for (const product of (await client.list("products", PRODUCT, { ...queryOf(ids), status })).rows) {
       const isVariable = product.type.startsWith("variable");
       const variations = isVariable ? await readVariations(client, product.id, status) : [];
       const record = mapWooProduct(product, variations, shop, currencyCode);
@@ -344,7 +339,7 @@ async function readVariations(client: WooClient, id: number, status: string): Pr
   const all: WooVariation[] = [];
   for (let page = 1; ; page += 1) {
     const query = { status, per_page: PAGE, page, orderby: "id", order: "asc" };
-    const rows = await client.get(`products/${id}/variations`, READ.variations, query);
+    const { rows } = await client.list(`products/${id}/variations`, VARIATION, query);
     all.push(...rows);
     if (rows.length < PAGE) return all;
     if (all.length >= MOST_VARIATIONS)
@@ -377,7 +372,7 @@ async function findGone(run: Run): Promise<void> {
       if ([...refunds, ...amountRefunds].some(({ refundId }) => !known.has(refundId))) gone.add(orderId);
     }
   }
-  await addPending(database, shopKey, WOOCOMMERCE, ORDER, [...gone]);
+  await addPending(database, shopKey, WOOCOMMERCE, "order", [...gone]);
 }
 
 async function applyRecords(run: Run): Promise<SyncOutcome> {

@@ -1,10 +1,10 @@
-import { sum } from "d3-array";
+import { ascending, sum } from "d3-array";
 import type { DocumentLine, DocumentRefund } from "../../../metrics/order.ts";
 import type { DocumentPart } from "../../document-merge.ts";
 import { ROW_DEFAULTS } from "../../stored-document.ts";
 import { mapProduct, type MappedProduct, type ProductSettings } from "../shared/map-product.ts";
 import { minorOf, splitMinor } from "../shared/money.ts";
-import { cleanKey, cleanLabel, timeOf } from "../shared/text.ts";
+import { cleanKey, cleanLabel, compareGids, timeOf } from "../shared/text.ts";
 import type { WooOrder, WooProduct, WooRefund, WooVariation } from "./client.ts";
 
 export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
@@ -67,6 +67,7 @@ export function mapOrder(
   // M1: WooCommerce defines a completed order as sent.
   const sentAt = order.date_completed_gmt ? timeOf(order.date_completed_gmt) : null;
   const isUnsent = (at: string) => refundsBeforeCompletion === "canceled" && (sentAt === null || at < sentAt);
+  // The status refunded: everything is paid back.
   const rows = mapRefunds(refunds, { lines, minor, isUnsent, isWhole: status === "refunded" });
   return {
     part: {
@@ -94,13 +95,8 @@ function unitsOf(quantity: number): number {
 
 type Minor = (amount: string | number) => number;
 
-type Sale = {
-  lines: readonly DocumentLine[];
-  minor: Minor;
-  isUnsent: (at: string) => boolean;
-  /** The status refunded: everything is paid back. */
-  isWhole: boolean;
-};
+type Lines = readonly DocumentLine[];
+type Sale = { lines: Lines; minor: Minor; isUnsent: (at: string) => boolean; isWhole: boolean };
 
 /**
  * M2: a refund's lines are returned units, because the API has no returns; a refund without a line is money only.
@@ -108,13 +104,16 @@ type Sale = {
  */
 function mapRefunds(given: readonly WooRefund[], { lines, minor, isUnsent, isWhole }: Sale) {
   const refunds = given
-    .toSorted((left, right) => timeMs(left) - timeMs(right) || left.id - right.id)
     .map((refund) => ({
       refundId: gidOf("Refund", refund.id),
       refundedAt: timeOf(refund.date_created_gmt),
       amountMinor: merchandiseMinor(refund, minor),
       taken: takenBy(refund, lines, minor),
-    }));
+    }))
+    .toSorted(
+      (left, right) =>
+        ascending(left.refundedAt, right.refundedAt) || compareGids(left.refundId, right.refundId),
+    );
   const last = refunds.at(-1);
   if (isWhole && last !== undefined) {
     const rest = (whole: number | null | undefined, line: number, of: "units" | "minor") =>
@@ -142,10 +141,6 @@ function mapRefunds(given: readonly WooRefund[], { lines, minor, isUnsent, isWho
   };
 }
 
-function timeMs({ date_created_gmt: at }: WooRefund): number {
-  return Date.parse(timeOf(at));
-}
-
 /** The amount of a refund without shipping and fees. */
 function merchandiseMinor(refund: WooRefund, minor: Minor): number {
   const charges = [...(refund.shipping_lines ?? []), ...(refund.fee_lines ?? [])];
@@ -156,7 +151,7 @@ function merchandiseMinor(refund: WooRefund, minor: Minor): number {
 type Taken = { lineId: string; units: number; minor: number };
 
 /** Units and money that a refund takes of each line. */
-function takenBy({ line_items: items }: WooRefund, lines: readonly DocumentLine[], minor: Minor): Taken[] {
+function takenBy({ line_items: items }: WooRefund, lines: Lines, minor: Minor): Taken[] {
   const named = Map.groupBy(items, ({ meta_data: meta }) =>
     gidOf("LineItem", Number(meta.find(({ key }) => key === "_refunded_item_id")?.value)),
   );

@@ -7,13 +7,11 @@ import type { SourcePlace } from "../../connector.ts";
 import { tryUnseal } from "../../credentials.ts";
 import { isSigned, readPayload } from "../shared/foreign.ts";
 import { CHECK_POLICY } from "../shared/http.ts";
-import { consumerSecretOf, openClient, READ } from "./client.ts";
+import { consumerSecretOf, openClient, WEBHOOK } from "./client.ts";
 import { ORDER_PREFIX } from "./map.ts";
 
 /** The name of this source everywhere. */
 export const WOOCOMMERCE = "woocommerce";
-/** The kind of pending record for an order to be read again. */
-export const ORDER = "order";
 
 /** Where shops report changes. */
 export const WOOCOMMERCE_WEBHOOKS = {
@@ -38,7 +36,7 @@ export function webhookSecretOf(secrets: SourcePlace["secrets"]): string {
 export async function registerWebhooks(place: SourcePlace, publicUrl: string): Promise<void> {
   const client = openClient(place, CHECK_POLICY);
   const url = `${publicUrl}${WOOCOMMERCE_WEBHOOKS.path}`;
-  const known = await client.get("webhooks", READ.webhooks, { per_page: 100 });
+  const { rows: known } = await client.list("webhooks", WEBHOOK, { per_page: 100 });
   for (const topic of TOPICS) {
     const existing = known.find((webhook) => webhook.topic === topic && webhook.delivery_url === url);
     await client.post(existing === undefined ? "webhooks" : `webhooks/${existing.id}`, {
@@ -82,7 +80,7 @@ export async function receiveWooWebhook({ database, sealingKey }: Receiver, { he
   const digest = createHash("sha256").update(body).digest("hex");
   const webhookId = `${headers["x-wc-webhook-delivery-id"] ?? ""} ${digest}`.slice(-200);
   const place = { shopKey, source: WOOCOMMERCE };
-  const records = [{ kind: ORDER, recordId: orderId }];
+  const records = [{ kind: "order", recordId: orderId }];
   const delivery = { ...place, webhookId, topic, replayKey: `id ${webhookId}`, records };
   await workspace.database.transaction(async (connection) => {
     if (!(await recordDelivery(connection, delivery)) || workspace.status === "disconnected") return;
