@@ -225,15 +225,8 @@ const orderOf = (id: number, values: object = {}, line: object = {}) => ({
 
 test("a hostile shop ends its own run in one sentence, and no list of it is endless", async () => {
   const numbers = Array.from({ length: 100 }, (_, index) => index + 1);
-  const product = {
-    id: 1,
-    name: "A",
-    type: "variable",
-    categories: [],
-    tags: [],
-    images: [],
-    attributes: [],
-  };
+  const none = { categories: [], tags: [], images: [], attributes: [] };
+  const product = { id: 1, name: "A", type: "variable", ...none };
   const cases: [sentence: RegExp, answer: Parameters<typeof hostile>[0]][] = [
     [/list of orders does not end/u, (route) => (route === "orders" ? numbers.map((id) => orderOf(id)) : [])],
     [
@@ -291,6 +284,13 @@ test("a total that lies, pages of other lengths than were asked for, and halves 
     ]);
     assert.equal(Number(row?.count), 250, `${mostPerPage} per page`);
   }
+});
+
+test("variations of a shop that gives short pages are all read", async () => {
+  const { simulator, shopKey, sync } = await open({ seed: 21, orders: 10 });
+  simulator.state.mostPerPage = 3;
+  await sync("backfill");
+  await assertEqualToShop(simulator, shopKey);
 });
 
 test("M5: changes come with the next poll, which alone moves the as-of", async () => {

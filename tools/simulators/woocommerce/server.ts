@@ -62,6 +62,8 @@ export async function startWooSimulator(given: Partial<WooOptions> = {}) {
     site: "shop" as "shop" | "login" | "plain" | "other" | "moved",
     /** A status of a plugin that is not active now: lists leave its orders out. */
     unknownStatus: "",
+    /** Rows of a page, whatever is asked for. */
+    mostPerPage: Infinity,
   };
   const server = await serveLoopback(
     options.port,
@@ -159,7 +161,7 @@ type Shop = {
   world: WooWorld;
   webhooks: Webhook[];
   pings: number[];
-  state: { url: string; now: string; site: string; unknownStatus: string };
+  state: { url: string; now: string; site: string; unknownStatus: string; mostPerPage: number };
 };
 
 async function answer(shop: Shop, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -184,7 +186,7 @@ async function answer(shop: Shop, request: IncomingMessage, response: ServerResp
   const rows = rowsOf(shop, route, url.searchParams);
   if (rows === null) return noRoute(response);
   if (!Array.isArray(rows)) return sendJson(response, 200, rows);
-  sendList(url.searchParams, rows as Row[], response);
+  sendList(url.searchParams, rows as Row[], shop.state.mostPerPage, response);
 }
 
 /** One in the trash too. */
@@ -267,7 +269,7 @@ function rowsOf(
 }
 
 /** `modified_after` and `after` are exclusive. With an offset, WordPress reads them as local time, and so not as they are meant. */
-function sendList(query: URLSearchParams, all: Row[], response: ServerResponse): void {
+function sendList(query: URLSearchParams, all: Row[], most: number, response: ServerResponse): void {
   const text = (name: string): string | null => query.get(name);
   for (const name of ["after", "modified_after"]) {
     if (/Z|[+-]\d\d:\d\d$/u.test(text(name) ?? "")) throw new Error(`${name} has an offset`);
@@ -282,7 +284,7 @@ function sendList(query: URLSearchParams, all: Row[], response: ServerResponse):
         text("modified_after") === null || (row.date_modified_gmt ?? "") > (text("modified_after") ?? ""),
     )
     .toSorted((left, right) => (text("order") === "asc" ? left.id - right.id : right.id - left.id));
-  const perPage = Number(text("per_page") ?? 10);
+  const perPage = Math.min(most, Number(text("per_page") ?? 10));
   const offset = text("offset") === null ? (Number(text("page") ?? 1) - 1) * perPage : Number(text("offset"));
   const fields = text("_fields")?.split(",");
   const page = rows

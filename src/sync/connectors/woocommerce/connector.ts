@@ -339,9 +339,10 @@ async function readVariations(client: WooClient, id: number, status: string): Pr
   const all: WooVariation[] = [];
   for (let page = 1; ; page += 1) {
     const query = { status, per_page: PAGE, page, orderby: "id", order: "asc" };
-    const { rows } = await client.list(`products/${id}/variations`, VARIATION, query);
+    const { rows, total } = await client.list(`products/${id}/variations`, VARIATION, query);
     all.push(...rows);
-    if (rows.length < PAGE) return all;
+    // A shop may give shorter pages than it was asked for.
+    if (rows.length === 0 || (rows.length < PAGE && all.length >= (total ?? 0))) return all;
     if (all.length >= MOST_VARIATIONS)
       throw new SourceFailed(`The product ${id} of the shop lists more than ${MOST_VARIATIONS} variations.`);
   }
