@@ -18,8 +18,15 @@ import type { Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 import { elementsIn, readMarkup, textsIn, type MarkupElement } from "./support/markup.ts";
 
-/** A page with the API's answers to the requests that its API box lists, by the names of the requests. */
-type AnsweredPage = { page: MarkupElement; answers: ReadonlyMap<string, Map<string, Leaf>> };
+/** Where a figure says that it comes from, its exact value, and its text. */
+type ShownFigure = { from: string; value: string; shown: string };
+
+/** A page with its figures, and the API's answers to the requests that its API box lists, by the names of the requests. */
+type AnsweredPage = {
+  page: MarkupElement;
+  figures: readonly ShownFigure[];
+  answers: ReadonlyMap<string, Map<string, Leaf>>;
+};
 
 /** Asks the API for a path with its query, with a token. */
 type AskApi = (path: string) => Promise<Map<string, Leaf>>;
@@ -27,30 +34,27 @@ type AskApi = (path: string) => Promise<Map<string, Leaf>>;
 /** Reads a page, and asks for each request that it lists. */
 async function answerPage(text: string, ask: AskApi): Promise<AnsweredPage> {
   const page = readMarkup(text);
-  const listed = elementsIn(page).filter(({ attributes }) => attributes["data-request"] !== undefined);
+  const elements = elementsIn(page);
+  const listed = elements.filter(({ attributes }) => attributes["data-request"] !== undefined);
   const answers = new Map<string, Map<string, Leaf>>();
   for (const { attributes } of listed) {
     const name = attributes["data-request"] as string;
     assert.ok(!answers.has(name), `two requests are called ${name}`);
     answers.set(name, await ask(attributes["data-path"] ?? ""));
   }
-  return { page, answers };
-}
-
-/** Every figure of the page; `from` = where it says that it comes from. */
-function figuresOf(page: MarkupElement): { from: string; value: string; shown: string }[] {
-  return elementsIn(page)
+  const figures = elements
     .filter(({ name }) => name === "data")
     .map((element) => ({
       from: element.attributes["data-from"] ?? "",
       value: element.attributes["value"] ?? "",
       shown: textsIn(element).join("").replaceAll(/\s+/gu, " ").trim(),
     }));
+  return { page, figures, answers };
 }
 
 /** Every figure has the API's value, byte for byte, and its text is that value, at most rounded. */
-function assertFigures({ page, answers }: AnsweredPage): void {
-  for (const { from, value, shown } of figuresOf(page)) {
+function assertFigures({ figures, answers }: AnsweredPage): void {
+  for (const { from, value, shown } of figures) {
     const [name = "", ...steps] = from.split("/");
     const answer = answers.get(name) ?? assert.fail(`${from}: the page lists no request ${name}`);
     const path = steps[0] === "meta" ? steps.join("/") : ["data", ...steps].join("/");
@@ -128,8 +132,8 @@ function missingLeaves(
   pages: readonly AnsweredPage[],
   isExcepted: (path: string, leaf: Leaf) => boolean,
 ): string[] {
-  const figures = pages.flatMap(({ page }) => figuresOf(page));
-  const shown = new Set(figures.map(({ from }) => from.slice(from.indexOf("/") + 1)));
+  const all = pages.flatMap(({ figures }) => figures);
+  const shown = new Set(all.map(({ from }) => from.slice(from.indexOf("/") + 1)));
   const reports = pages.flatMap(({ answers }) => [...answers].filter(([name]) => REPORTS.has(name)));
   const leaves = reports.flatMap(([, answer]) => [...answer]);
   return leaves.flatMap(([whole, leaf]) => {
@@ -173,7 +177,7 @@ async function open({ shopDomain, token }: Pick<Tenant, "shopDomain" | "token">)
 async function askApi(shop: Shop, path: string): Promise<Map<string, Leaf>> {
   const known = shop.asked.get(path);
   if (known !== undefined) return known;
-  const headers = { authorization: `Bearer ${shop.token}` };
+  const headers = { authorization: `Bearer ${shop.token}`, "accept-encoding": "identity" };
   const response = await fetch(started.service.address + path, { headers });
   const text = await response.text();
   assert.equal(response.status, 200, `${path}: ${text}`);
@@ -195,7 +199,7 @@ async function check(shop: Shop, path: string): Promise<AnsweredPage | null> {
       return page;
     }
     assert.equal(status, 400);
-    const figures = figuresOf(page.page).filter(({ from }) => !AS_OF.test(from));
+    const figures = page.figures.filter(({ from }) => !AS_OF.test(from));
     assert.deepEqual(figures, []);
     return null;
   } catch (error) {
@@ -281,7 +285,7 @@ test("the demo store: every figure of every page is the API's, byte for byte", a
   for (const path of views) {
     const page = await check(demo, path);
     assert.ok(page !== null, `${path} is served`);
-    figures += figuresOf(page.page).length;
+    figures += page.figures.length;
   }
   assert.ok(figures > 10_000, `${figures} figures`);
 });
@@ -391,7 +395,7 @@ test("each leaf of the report is on one of its tabs", async () => {
       const path = addressOf("/report", { ...query, reportSection });
       const page = (await check(demo, path)) ?? assert.fail(path);
       assert.ok(
-        figuresOf(page.page).some(({ from }) => from.endsWith("/complete_through")),
+        page.figures.some(({ from }) => from.endsWith("/complete_through")),
         path,
       );
       tabs.push(page);
@@ -410,7 +414,7 @@ test("each leaf of the report is on one of its tabs", async () => {
       ([path, { value }]) =>
         value !== null && /trend\/\d+\/outlook\/(?!level|returned_units)\w+$/u.test(path),
     );
-    const shown = new Set(tabs.flatMap(({ page }) => figuresOf(page).map(({ from }) => from)));
+    const shown = new Set(tabs.flatMap(({ figures }) => figures.map(({ from }) => from)));
     assert.ok(outlooks.length > 0);
     for (const [path] of outlooks) assert.ok(shown.has(path.replace("data", "trend")), path);
     const cohorts = (await check(demo, addressOf("/cohorts", query))) ?? assert.fail("/cohorts");

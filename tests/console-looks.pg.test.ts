@@ -158,12 +158,11 @@ test("on paper: the tables open, what only a screen can do left out, and where t
     await page.emulateMedia({ media: "print" });
     for (const { name, path } of pages) {
       await page.goto(home + path);
-      for (const each of await page.locator(SCREEN_ALONE).all()) {
-        if (await each.isVisible()) found.push(`${name} prints ${await each.innerHTML()}`);
-      }
-      for (const table of await page.locator("main table").all()) {
-        if (!(await table.isVisible())) found.push(`${name} does not print all tables`);
-      }
+      const { printed, hiddenTables, smallest, origin } = await page.evaluate<OnPaper>(ON_PAPER);
+      found.push(...printed.map((markup) => `${name} prints ${markup}`));
+      if (hiddenTables > 0) found.push(`${name} does not print all tables`);
+      if (smallest < SMALLEST_PX) found.push(`${name} prints text of ${smallest} px`);
+      if (!origin.startsWith(`"${home}${path} · orders as of `)) found.push(`${name}: ${origin}`);
       for (const width of [LANDSCAPE_PX, PAPER_PX]) {
         await page.setViewportSize({ width, height: 800 });
         const overflow = await sidewaysScroll(page);
@@ -172,14 +171,6 @@ test("on paper: the tables open, what only a screen can do left out, and where t
           `document.querySelectorAll("section").forEach((each) => getComputedStyle(each).page === "auto" || each.remove())`,
         );
       }
-      const smallest = await page.evaluate<number>(
-        `Math.min(...[...document.querySelectorAll("main :is(td, th):not(:has(small))")].map((each) => parseFloat(getComputedStyle(each).fontSize)))`,
-      );
-      if (smallest < SMALLEST_PX) found.push(`${name} prints text of ${smallest} px`);
-      const origin = await page.evaluate<string>(
-        `getComputedStyle(document.documentElement).getPropertyValue("--printed")`,
-      );
-      if (!origin.startsWith(`"${home}${path} · orders as of `)) found.push(`${name}: ${origin}`);
     }
     assert.deepEqual(found, []);
   });
@@ -190,8 +181,24 @@ const PAPER_PX = 680;
 const LANDSCAPE_PX = 1009;
 /** Above 7 points. */
 const SMALLEST_PX = 9.5;
-const SCREEN_ALONE =
-  "nav, header, form, summary, button, input, .api-box, .presets, .tabs, .skip, .chart-readout";
+
+type OnPaper = { printed: string[]; hiddenTables: number; smallest: number; origin: string };
+
+/** What only a screen can do but is printed, how many tables are not, the height of the smallest text, and where the page is from. */
+const ON_PAPER = `(() => {
+  const isPrinted = (each) => {
+    const { width, height } = each.getBoundingClientRect();
+    return each.checkVisibility({ visibilityProperty: true }) && width > 0 && height > 0;
+  };
+  const ofScreen = "nav, header, form, summary, button, input, .api-box, .presets, .tabs, .skip, .chart-readout";
+  const cells = document.querySelectorAll("main :is(td, th):not(:has(small))");
+  return {
+    printed: [...document.querySelectorAll(ofScreen)].filter(isPrinted).map(({ innerHTML }) => innerHTML),
+    hiddenTables: [...document.querySelectorAll("main table")].filter((each) => !isPrinted(each)).length,
+    smallest: Math.min(...[...cells].map((each) => parseFloat(getComputedStyle(each).fontSize))),
+    origin: getComputedStyle(document.documentElement).getPropertyValue("--printed"),
+  };
+})()`;
 
 for (const [path, expected] of Object.entries(FOCUS_ORDER)) {
   test(`the Tab key goes through ${path || "the overview"} in the order of the page, and one sees where it is`, async (context) => {

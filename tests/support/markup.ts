@@ -49,9 +49,16 @@ export function readMarkup(markup: string): MarkupElement {
 
 /** Every element in it, whatever its depth, in the order of the document. */
 export function elementsIn(element: MarkupElement): MarkupElement[] {
-  return element.children.flatMap((child) =>
-    typeof child === "string" ? [] : [child, ...elementsIn(child)],
-  );
+  const found: MarkupElement[] = [];
+  const collect = ({ children }: MarkupElement): void => {
+    for (const child of children) {
+      if (typeof child === "string") continue;
+      found.push(child);
+      collect(child);
+    }
+  };
+  collect(element);
+  return found;
 }
 
 /** Its texts in the order of the document, without those in elements that `isLeftOut` names. */
@@ -66,14 +73,19 @@ export function textsIn(
 }
 
 function attributesOf(text: string): Record<string, string> {
-  const found = [...text.matchAll(ATTRIBUTE)];
-  if (found.map(([whole]) => whole).join("") !== text.trimEnd()) throw new Error(`unquoted: ${text}`);
-  return Object.fromEntries(
-    found.map(({ groups }) => [groups?.["name"] ?? "", decoded(groups?.["value"] ?? "")]),
-  );
+  const attributes: Record<string, string> = {};
+  let read = 0;
+  for (const { 0: whole, index, groups } of text.matchAll(ATTRIBUTE)) {
+    if (index !== read) break;
+    read += whole.length;
+    attributes[groups?.["name"] ?? ""] = decoded(groups?.["value"] ?? "");
+  }
+  if (read !== text.trimEnd().length) throw new Error(`unquoted: ${text}`);
+  return attributes;
 }
 
 function decoded(text: string): string {
+  if (!text.includes("&")) return text;
   return text.replaceAll(/&[^\s;]*;?/gu, (entity) => {
     const character = ENTITIES[entity];
     if (character === undefined) throw new Error(`${entity} is no entity that html writes`);

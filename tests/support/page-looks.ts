@@ -45,7 +45,9 @@ export async function sidewaysScroll(page: Page): Promise<number> {
   return page.evaluate(OVERFLOW);
 }
 
-const OVERFLOW = "Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)";
+/** In a page. */
+export const OVERFLOW =
+  "Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)";
 
 /** How far a page's parts moved while it loaded (cumulative layout shift). */
 export async function layoutShift(page: Page): Promise<number> {
