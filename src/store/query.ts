@@ -1,5 +1,9 @@
+import type { Readable } from "node:stream";
+import pg from "pg";
+import copyStreams from "pg-copy-streams";
 import { traced, type SpanOptions } from "../lib/trace.ts";
 import { defineStatement, type Connection, type Queryable } from "./database.ts";
+import { streamOf } from "./silent-connections.ts";
 
 /**
  * A statement as the function that runs it: what it takes after the connection are its values, in their order, unless
@@ -151,6 +155,35 @@ export function cursor<Row extends object, Inputs extends readonly unknown[] = [
       return rows;
     };
   };
+}
+
+type Literal = string | number | null;
+
+/** Planned for its first rows, as a cursor is: so it begins at once, and needs no disk to sort. */
+const AS_CURSOR = "limit (select null::bigint)";
+
+/** The rows of `select`, which ends with its order, in COPY's text format. Closed before its end, it closes the connection. */
+export function copy<Inputs extends readonly Literal[]>(
+  name: string,
+  select: string,
+): Query<Inputs, Readable, Connection> {
+  const { text } = defineStatement({ name, text: select });
+  return async ({ client }, ...inputs) => {
+    // The time is that of whoever reads it.
+    await client.query("set local statement_timeout = 0");
+    const literal = (_: string, number: string): string => literalOf(inputs[Number(number) - 1] ?? null);
+    const withValues = text.replaceAll(/\$(\d+)/gu, literal);
+    const rows = client.query(copyStreams.to(`copy (${withValues} ${AS_CURSOR}) to stdout`));
+    rows.on("error", () => {});
+    rows.on("close", () => {
+      if (!rows.readableEnded) streamOf(client).destroy();
+    });
+    return rows;
+  };
+}
+
+function literalOf(value: Literal): string {
+  return value === null ? "null" : pg.escapeLiteral(String(value));
 }
 
 function valueOf(row: AnyRow): unknown {

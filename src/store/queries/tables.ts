@@ -1,21 +1,17 @@
-import { cursor, query, type NextRows } from "../query.ts";
+import type { Readable } from "node:stream";
+import { copy, query } from "../query.ts";
 import type { Connection } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { dayToText } from "../../lib/month.ts";
 import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
 
 /** `first` and `last`: first days of months, both included. */
-type OpenTable = (
+type CopyTable = (
   connection: Connection,
   workspace: Workspace,
   first: string,
   last: string,
-) => Promise<NextRows<TableRow>>;
-
-/** Values by column name, money in minor units, days as YYYY-MM-DD. */
-export type TableRow = Readonly<Record<string, unknown>>;
-
-const ROWS_PER_FETCH = 500;
+) => Promise<Readable>;
 
 const COHORT_SUMS = [
   "sold_units",
@@ -37,12 +33,10 @@ const MONEY_NAMES: Readonly<Record<string, string>> = {
   sold_minor: "sold_amount",
 };
 
-const openCohortRows = cursor<
-  TableRow,
+const copyCohortRows = copy<
   [shopKey: number, first: string, last: string, primary: number, asOf: string | null, allDays: number]
 >(
   "exported_cohort",
-  ROWS_PER_FETCH,
   `with span (name, days) as (values ('30d', 30), ('90d', 90), ('primary', $4::integer), ('lifetime', null))
    select case c.entity_kind when 'product_used' then 'product' else c.entity_kind end as entity_type,
           nullif(c.entity_key, '') as entity_key,
@@ -62,9 +56,8 @@ const openCohortRows = cursor<
     order by c.entity_kind, c.cohort_month, c.entity_key, w.name`,
 );
 
-const openOrderLineRows = cursor<TableRow, [shopKey: number, first: string, last: string]>(
+const copyOrderLineRows = copy<[shopKey: number, first: string, last: string]>(
   "exported_order_line",
-  ROWS_PER_FETCH,
   `select l.order_id, l.line_id, l.ordered_on as order_date, l.cohort_month, l.sold_units, l.sold_minor as sold_amount,
           l.unit_cost_minor as unit_cost, l.sku, l.variant_id, l.product_gid, l.used as is_used, l.counterpart_sku,
           case when l.product_gid is null then l.line_vendor else p.vendor end as vendor, p.family, p.analytics_category,
@@ -76,9 +69,8 @@ const openOrderLineRows = cursor<TableRow, [shopKey: number, first: string, last
     order by l.order_id, l.line_id`,
 );
 
-const openReturnRows = cursor<TableRow, [shopKey: number, first: string, last: string]>(
+const copyReturnRows = copy<[shopKey: number, first: string, last: string]>(
   "exported_return",
-  ROWS_PER_FETCH,
   `select r.order_id, r.line_id, r.event, r.cohort_month, r.event_date, r.lag_days, ltrim(r.reason, ' ') as reason,
           case when r.reason like ' %' then ltrim(r.reason, ' ') when r.reason is not null then 'stated' end as reason_kind,
           r.returned_units, r.refunded_units, r.restocked_units, r.refund_amount, r.exchanged_units, r.other_units,
@@ -99,9 +91,8 @@ const openReturnRows = cursor<TableRow, [shopKey: number, first: string, last: s
     order by r.order_id, r.line_id, r.event desc, r.number`,
 );
 
-const openCatalogueRows = cursor<TableRow, [shopKey: number]>(
+const copyCatalogueRows = copy<[shopKey: number]>(
   "exported_catalogue",
-  ROWS_PER_FETCH,
   `select p.product_gid, p.title as product_title, p.handle, p.vendor, p.family, p.analytics_category, v.variant_id,
           v.sku, v.title as variant_title, v.used as is_used, v.counterpart_sku, v.unit_cost_minor as unit_cost,
           v.options::text as options
@@ -111,9 +102,8 @@ const openCatalogueRows = cursor<TableRow, [shopKey: number]>(
     order by p.product_gid, v.variant_id`,
 );
 
-const openAlertRows = cursor<TableRow, [shopKey: number, first: string, last: string]>(
+const copyAlertRows = copy<[shopKey: number, first: string, last: string]>(
   "exported_alert_row",
-  ROWS_PER_FETCH,
   `select a.alert_id, a.created_at, a.category, a.severity, a.title, a.body, a.metadata::text as metadata
      from alert a
     where a.shop_key = $1 and a.recipient is null and a.created_at >= $2::date and a.created_at < $3::date + interval '1 month'
@@ -121,19 +111,19 @@ const openAlertRows = cursor<TableRow, [shopKey: number, first: string, last: st
 );
 
 /**
- * Opens a cursor over a table. Rows are described in src/contract/tables.ts. In the order of the primary keys of cohort,
- * order_line, return_event with label_share, product and alert_feed; for a few months by the indexes of months.
+ * COPY of a table with the columns of src/contract/tables.ts in their order, money in minor units. In the order of the primary keys
+ * of cohort, order_line, return_event with label_share, product and alert_feed; for a few months by the indexes of months.
  */
-export const OPEN_TABLES = {
+export const COPY_TABLES = {
   cohorts: (connection, { shopKey, primaryWindowDays, asOfDay }, first, last) => {
     const asOf = asOfDay === null ? null : dayToText(asOfDay);
-    return openCohortRows(connection, shopKey, first, last, primaryWindowDays, asOf, daysOrAll(null));
+    return copyCohortRows(connection, shopKey, first, last, primaryWindowDays, asOf, daysOrAll(null));
   },
-  order_lines: (connection, { shopKey }, first, last) => openOrderLineRows(connection, shopKey, first, last),
-  returns: (connection, { shopKey }, first, last) => openReturnRows(connection, shopKey, first, last),
-  catalogue: (connection, { shopKey }) => openCatalogueRows(connection, shopKey),
-  alerts: (connection, { shopKey }, first, last) => openAlertRows(connection, shopKey, first, last),
-} as const satisfies Record<string, OpenTable>;
+  order_lines: (connection, { shopKey }, first, last) => copyOrderLineRows(connection, shopKey, first, last),
+  returns: (connection, { shopKey }, first, last) => copyReturnRows(connection, shopKey, first, last),
+  catalogue: (connection, { shopKey }) => copyCatalogueRows(connection, shopKey),
+  alerts: (connection, { shopKey }, first, last) => copyAlertRows(connection, shopKey, first, last),
+} as const satisfies Record<string, CopyTable>;
 
 type TableSizeRow = { name: string; rows: number; first_month: string | null; last_month: string | null };
 
