@@ -7,6 +7,7 @@ import type { ErrorBody } from "../contract/errors.ts";
 import type { RawInput } from "../contract/input.ts";
 import { SELECTOR_SHAPES, INSTRUCTIONS, SERVER_TITLE, TOOLS } from "../contract/tools.ts";
 import { JSON_TYPE } from "../contract/wire.ts";
+import { note } from "../lib/trace.ts";
 
 /** The id of a request: numbers beyond ±(2^53 − 1) would come back changed and are refused. */
 export type RequestId = string | number | null;
@@ -80,8 +81,8 @@ function malformed(reason: string, code: number = INVALID_REQUEST): Malformed {
   return { kind: "malformed", code, reason };
 }
 
-export const METHOD_NOT_FOUND = -32601;
-export const INVALID_PARAMS = -32602;
+const METHOD_NOT_FOUND = -32601;
+const INVALID_PARAMS = -32602;
 export const INTERNAL = -32603;
 export const NOT_AUTHENTICATED = -32001;
 
@@ -181,13 +182,13 @@ const DEFAULT_VERSION = "2025-06-18";
 /** Revisions without a difference for a server with only tools. */
 const VERSIONS: ReadonlySet<unknown> = new Set([DEFAULT_VERSION, "2025-11-25"]);
 
-export const CAPABILITIES = { tools: {} } as const;
-export const SERVER_INFO = { name: "returns-analytics", title: SERVER_TITLE, version: API_VERSION } as const;
+const CAPABILITIES = { tools: {} } as const;
+const SERVER_INFO = { name: "returns-analytics", title: SERVER_TITLE, version: API_VERSION } as const;
 
-export type MethodOutcome = { resultText: string } | { error: RpcError };
+type MethodOutcome = { resultText: string } | { error: RpcError };
 
 /** The differences between the protocol's revisions. */
-export type Revision = {
+type Revision = {
   /** The problem of a message before its method is read, answered with HTTP 400; null: none. */
   refuse: (headers: IncomingHttpHeaders, message: Message) => RpcError | null;
   /** By name, what answers a request that was not refused and that no tool has to run for. */
@@ -198,7 +199,7 @@ export type Revision = {
 };
 
 /** 2025-06-18 and 2025-11-25: a version is agreed on by `initialize`. */
-export const LEGACY: Revision = {
+const LEGACY: Revision = {
   refuse: refuseVersion,
   methods: new Map([
     ["initialize", initialize],
@@ -224,10 +225,16 @@ function refuseVersion(headers: IncomingHttpHeaders, message: Message): RpcError
   return { code: INVALID_REQUEST, message: reason };
 }
 
-export function runMethod({ methods, unknownMethod }: Revision, { method, params }: Request): MethodOutcome {
+/** The answer to a request that no tool has to run for; it is none of the daily quota. */
+export function answerMethod(revision: Revision, { id, method, params }: Request): RpcAnswer {
+  const { methods, unknownMethod } = revision;
   const run = methods.get(method);
-  if (run === undefined) return refused(METHOD_NOT_FOUND, unknownMethod.message);
-  return isObject(params) ? run(params) : refused(INVALID_PARAMS, "params must be an object.");
+  if (run === undefined)
+    return rpcError(unknownMethod.status, id, { code: METHOD_NOT_FOUND, message: unknownMethod.message });
+  const outcome = isObject(params) ? run(params) : refused(INVALID_PARAMS, "params must be an object.");
+  if ("error" in outcome) return rpcError(200, id, outcome.error);
+  note({ "mcp.method.name": method });
+  return rpcResult(id, revision.resultText(outcome.resultText));
 }
 
 /** Every version is answered with one of ours: the client decides whether to continue. */
@@ -245,14 +252,14 @@ function initialize(params: JsonObject): MethodOutcome {
 
 const TOOL_LIST = JSON.stringify({ tools: TOOLS });
 
-export function listTools(params: JsonObject): MethodOutcome {
+function listTools(params: JsonObject): MethodOutcome {
   const { cursor } = params;
   if (cursor === undefined || cursor === null) return { resultText: TOOL_LIST };
   return refused(INVALID_PARAMS, "tools/list answers on one page: there is no cursor to send.");
 }
 
 /** A well-formed call of a known tool never comes here. */
-export function refuseCall(params: JsonObject): MethodOutcome {
+function refuseCall(params: JsonObject): MethodOutcome {
   const { name } = params;
   if (typeof name !== "string") return refused(INVALID_PARAMS, "name must be the name of a tool.");
   const names = TOOLS.map((tool) => tool.name);
@@ -263,4 +270,116 @@ export function refuseCall(params: JsonObject): MethodOutcome {
 
 function refused(code: number, message: string): MethodOutcome {
   return { error: { code, message } };
+}
+
+/** The revision without a handshake: every request names its version and the client's capabilities. */
+const MODERN_VERSION = "2026-07-28";
+
+const HEADER_MISMATCH = -32020;
+const UNSUPPORTED_VERSION = -32022;
+
+const VERSION_MEMBER = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES_MEMBER = "io.modelcontextprotocol/clientCapabilities";
+const SERVER_MEMBER = "io.modelcontextprotocol/serverInfo";
+
+/**
+ * The revision of a message. It is 2026-07-28 if its `_meta` has a protocol version, or the header names that revision on
+ * anything but `initialize`. Each message is decided separately: some clients send `initialize` after discovery.
+ */
+export function revisionOf(headers: IncomingHttpHeaders, message: Message): Revision {
+  if (message.kind === "request" && Object.hasOwn(metaOf(message), VERSION_MEMBER)) return MODERN;
+  const isInitialize = message.method === "initialize";
+  return headers["mcp-protocol-version"] === MODERN_VERSION && !isInitialize ? MODERN : LEGACY;
+}
+
+const MODERN: Revision = {
+  refuse: refuseModern,
+  methods: new Map([
+    ["server/discover", () => ({ resultText: DISCOVERY })],
+    ["tools/list", listCacheableTools],
+    ["tools/call", refuseCall],
+  ]),
+  unknownMethod: {
+    status: 404,
+    message: "Unknown method; this server has server/discover, tools/list and tools/call.",
+  },
+  resultText: (resultText) => `{"resultType":"complete",${resultText.slice(1, -1)},"_meta":${RESULT_META}}`,
+};
+
+const RESULT_META = JSON.stringify({ [SERVER_MEMBER]: SERVER_INFO });
+
+/** The same for every token; a release may change it. */
+const CACHING = { ttlMs: 3_600_000, cacheScope: "public" } as const;
+
+const DISCOVERY = JSON.stringify({
+  supportedVersions: [MODERN_VERSION],
+  capabilities: CAPABILITIES,
+  instructions: INSTRUCTIONS,
+  ...CACHING,
+});
+
+function listCacheableTools(params: JsonObject): MethodOutcome {
+  const outcome = listTools(params);
+  if ("error" in outcome) return outcome;
+  return { resultText: `${outcome.resultText.slice(0, -1)},${JSON.stringify(CACHING).slice(1)}` };
+}
+
+function refuseModern(headers: IncomingHttpHeaders, message: Message): RpcError | null {
+  if (message.kind === "request") {
+    return refuseModernVersion(headers, message) ?? refuseMeta(message) ?? refuseHeaders(headers, message);
+  }
+  if (message.method !== null) return null;
+  return { code: INVALID_REQUEST, message: "The body must be a request or a notification." };
+}
+
+/** An unsupported version comes before all that another version may have changed. */
+function refuseModernVersion(headers: IncomingHttpHeaders, message: Request): RpcError | null {
+  const requested = metaOf(message)[VERSION_MEMBER];
+  if (typeof requested !== "string") return null;
+  const header = headers["mcp-protocol-version"];
+  const differs = mismatch("MCP-Protocol-Version", `params._meta member ${VERSION_MEMBER}`);
+  if (header !== undefined && header !== requested) return differs;
+  if (requested === MODERN_VERSION) return header === undefined ? differs : null;
+  return {
+    code: UNSUPPORTED_VERSION,
+    message: `This protocol version is not supported; send ${MODERN_VERSION}, or initialize for an earlier one.`,
+    data: { supported: [MODERN_VERSION], requested },
+  };
+}
+
+function refuseMeta(message: Request): RpcError | null {
+  const meta = metaOf(message);
+  if (typeof meta[VERSION_MEMBER] !== "string") return missing(VERSION_MEMBER, "a string");
+  if (!isObject(meta[CAPABILITIES_MEMBER])) return missing(CAPABILITIES_MEMBER, "an object");
+  return null;
+}
+
+function refuseHeaders(headers: IncomingHttpHeaders, { method, params }: Request): RpcError | null {
+  if (headers["mcp-method"] !== method) return mismatch("Mcp-Method", "method");
+  if (method !== "tools/call") return null;
+  const { name } = params as JsonObject;
+  const expected = typeof name === "string" ? name : null;
+  return decodeName(headers["mcp-name"]) === expected ? null : mismatch("Mcp-Name", "params.name");
+}
+
+const BASE64_NAME = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/u;
+
+/** The name in the Mcp-Name header, which is Base64 between marks when it is no plain ASCII; null = none. */
+function decodeName(header: string | string[] | undefined): string | null {
+  if (typeof header !== "string") return null;
+  const encoded = BASE64_NAME.exec(header)?.[1];
+  return encoded === undefined ? header : Buffer.from(encoded, "base64").toString("utf8");
+}
+
+function metaOf({ params }: Request): JsonObject {
+  const meta = isObject(params) ? params["_meta"] : undefined;
+  return isObject(meta) ? meta : {};
+}
+
+function missing(member: string, form: string): RpcError {
+  return { code: INVALID_PARAMS, message: `params._meta must have ${member}, ${form}.` };
+}
+
+function mismatch(header: string, member: string): RpcError {
+  return { code: HEADER_MISMATCH, message: `The header ${header} must be the same as the body's ${member}.` };
 }

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admit } from "../access/admit.ts";
@@ -6,155 +6,26 @@ import type { Operation } from "../access/operation.ts";
 import { RESOURCE_METADATA_PATH } from "../access/oauth.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE, MCP_WORDS } from "../contract/errors.ts";
 import type { ErrorCode, QuotaState } from "../contract/errors.ts";
-import { INSTRUCTIONS } from "../contract/tools.ts";
 import { jsonText, QUOTA_HEADERS, quotaHeaders } from "../contract/wire.ts";
 import { logFailure } from "../lib/log-failure.ts";
 import { ownOriginOf } from "../lib/networks.ts";
 import { errorType, note, noteFailure } from "../lib/trace.ts";
 import {
+  answerMethod,
   INTERNAL,
-  INVALID_PARAMS,
   INVALID_REQUEST,
   isObject,
-  METHOD_NOT_FOUND,
   NOT_AUTHENTICATED,
+  readArguments,
   readMessage,
+  refusalOf,
+  revisionOf,
   rpcError,
   rpcResult,
   sendRpc,
-  CAPABILITIES,
-  LEGACY,
-  listTools,
-  refuseCall,
-  runMethod,
-  SERVER_INFO,
-  readArguments,
-  refusalOf,
   toolResultText,
 } from "./tool-call.ts";
-import type {
-  JsonObject,
-  Malformed,
-  Message,
-  Request,
-  RequestId,
-  RpcAnswer,
-  RpcError,
-  MethodOutcome,
-  Revision,
-} from "./tool-call.ts";
-
-/** The revision without a handshake: every request names its version and the client's capabilities. */
-const MODERN_VERSION = "2026-07-28";
-
-const HEADER_MISMATCH = -32020;
-const UNSUPPORTED_VERSION = -32022;
-
-const VERSION_MEMBER = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES_MEMBER = "io.modelcontextprotocol/clientCapabilities";
-const SERVER_MEMBER = "io.modelcontextprotocol/serverInfo";
-
-/**
- * Whether a message is of revision 2026-07-28: its `_meta` has a protocol version, or the header names that revision on
- * anything but `initialize`. Each message is decided separately: some clients send `initialize` after discovery.
- */
-function isModern(headers: IncomingHttpHeaders, message: Message | Malformed): boolean {
-  if (message.kind === "request" && Object.hasOwn(metaOf(message), VERSION_MEMBER)) return true;
-  const isInitialize = message.kind !== "malformed" && message.method === "initialize";
-  return headers["mcp-protocol-version"] === MODERN_VERSION && !isInitialize;
-}
-
-const MODERN: Revision = {
-  refuse: refuseModern,
-  methods: new Map([
-    ["server/discover", () => ({ resultText: DISCOVERY })],
-    ["tools/list", listCacheableTools],
-    ["tools/call", refuseCall],
-  ]),
-  unknownMethod: {
-    status: 404,
-    message: "Unknown method; this server has server/discover, tools/list and tools/call.",
-  },
-  resultText: (resultText) => `{"resultType":"complete",${resultText.slice(1, -1)},"_meta":${RESULT_META}}`,
-};
-
-const RESULT_META = JSON.stringify({ [SERVER_MEMBER]: SERVER_INFO });
-
-/** The same for every token; a release may change it. */
-const CACHING = { ttlMs: 3_600_000, cacheScope: "public" } as const;
-
-const DISCOVERY = JSON.stringify({
-  supportedVersions: [MODERN_VERSION],
-  capabilities: CAPABILITIES,
-  instructions: INSTRUCTIONS,
-  ...CACHING,
-});
-
-function listCacheableTools(params: JsonObject): MethodOutcome {
-  const outcome = listTools(params);
-  if ("error" in outcome) return outcome;
-  return { resultText: `${outcome.resultText.slice(0, -1)},${JSON.stringify(CACHING).slice(1)}` };
-}
-
-function refuseModern(headers: IncomingHttpHeaders, message: Message): RpcError | null {
-  if (message.kind === "request") {
-    return refuseVersion(headers, message) ?? refuseMeta(message) ?? refuseHeaders(headers, message);
-  }
-  if (message.method !== null) return null;
-  return { code: INVALID_REQUEST, message: "The body must be a request or a notification." };
-}
-
-/** An unsupported version comes before all that another version may have changed. */
-function refuseVersion(headers: IncomingHttpHeaders, message: Request): RpcError | null {
-  const requested = metaOf(message)[VERSION_MEMBER];
-  if (typeof requested !== "string") return null;
-  const header = headers["mcp-protocol-version"];
-  const differs = mismatch("MCP-Protocol-Version", `params._meta member ${VERSION_MEMBER}`);
-  if (header !== undefined && header !== requested) return differs;
-  if (requested === MODERN_VERSION) return header === undefined ? differs : null;
-  return {
-    code: UNSUPPORTED_VERSION,
-    message: `This protocol version is not supported; send ${MODERN_VERSION}, or initialize for an earlier one.`,
-    data: { supported: [MODERN_VERSION], requested },
-  };
-}
-
-function refuseMeta(message: Request): RpcError | null {
-  const meta = metaOf(message);
-  if (typeof meta[VERSION_MEMBER] !== "string") return missing(VERSION_MEMBER, "a string");
-  if (!isObject(meta[CAPABILITIES_MEMBER])) return missing(CAPABILITIES_MEMBER, "an object");
-  return null;
-}
-
-function refuseHeaders(headers: IncomingHttpHeaders, { method, params }: Request): RpcError | null {
-  if (headers["mcp-method"] !== method) return mismatch("Mcp-Method", "method");
-  if (method !== "tools/call") return null;
-  const { name } = params as JsonObject;
-  const expected = typeof name === "string" ? name : null;
-  return decodeName(headers["mcp-name"]) === expected ? null : mismatch("Mcp-Name", "params.name");
-}
-
-const BASE64_NAME = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/u;
-
-/** The name in the Mcp-Name header, which is Base64 between marks when it is no plain ASCII; null = none. */
-function decodeName(header: string | string[] | undefined): string | null {
-  if (typeof header !== "string") return null;
-  const encoded = BASE64_NAME.exec(header)?.[1];
-  return encoded === undefined ? header : Buffer.from(encoded, "base64").toString("utf8");
-}
-
-function metaOf({ params }: Request): JsonObject {
-  const meta = isObject(params) ? params["_meta"] : undefined;
-  return isObject(meta) ? meta : {};
-}
-
-function missing(member: string, form: string): RpcError {
-  return { code: INVALID_PARAMS, message: `params._meta must have ${member}, ${form}.` };
-}
-
-function mismatch(header: string, member: string): RpcError {
-  return { code: HEADER_MISMATCH, message: `The header ${header} must be the same as the body's ${member}.` };
-}
+import type { JsonObject, Malformed, Message, RequestId, RpcAnswer } from "./tool-call.ts";
 
 /** How much of a body is read, and for how long. */
 type BodyLimits = { bytes: number; milliseconds: number };
@@ -373,14 +244,15 @@ async function answerMessage(
       await enter();
       return rpcError(400, null, { code: message.code, message: message.reason });
     }
-    const revision = isModern(request.headers, message) ? MODERN : LEGACY;
+    const revision = revisionOf(request.headers, message);
     const refusal = revision.refuse(request.headers, message);
     const call = refusal === null ? toolCallOf(message, tools) : null;
     if (call !== null) {
       return rpcResult(call.id, revision.resultText(await answerCall(call, request, reply, countError)));
     }
     await enter();
-    return refusal === null ? uncountedAnswer(message, revision) : rpcError(400, id, refusal);
+    if (refusal !== null) return rpcError(400, id, refusal);
+    return message.kind === "request" ? answerMethod(revision, message) : { status: 202, text: null };
   } catch (error) {
     return failureAnswer(error, request, reply, id);
   }
@@ -429,18 +301,6 @@ async function answerCall(
     countError(body.error.code);
     return toolResultText(jsonText(body), true);
   }
-}
-
-/** Everything that is no request of the daily quota, for a caller who may use the API. */
-function uncountedAnswer(message: Message, revision: Revision): RpcAnswer {
-  if (message.kind === "unanswered") return { status: 202, text: null };
-  const outcome = runMethod(revision, message);
-  if (!("error" in outcome)) {
-    note({ "mcp.method.name": message.method });
-    return rpcResult(message.id, revision.resultText(outcome.resultText));
-  }
-  const isUnknown = outcome.error.code === METHOD_NOT_FOUND;
-  return rpcError(isUnknown ? revision.unknownMethod.status : 200, message.id, outcome.error);
 }
 
 /** The answer to an error of ours or of Fastify, whose refusals have a status. */
