@@ -31,7 +31,7 @@ import {
   type SessionContext,
 } from "./session-context.ts";
 import { forbidden, statePage, unconfirmed } from "./state-page.ts";
-import { pageNav, rows, tabs, dataTable } from "./views/blocks.ts";
+import { fact, pageNav, rows, tableOf, tabs } from "./views/blocks.ts";
 import { actionForm, refusal, selectField, type FormPlace } from "./views/form.ts";
 
 const HOME = "/operator";
@@ -71,16 +71,13 @@ export function operatorRoutes(context: SessionContext): Routes {
         const caller = ownCaller(context, own);
         requireRight(caller.actor, action);
         const isOfPerson = action.hasNoWorkspace === true;
-        const workspace = isOfPerson
-          ? null
-          : await requireWorkspace(caller.database, form.get("domain") ?? "");
-        const { done } = await runAction(action, { ...caller, workspace } as unknown as By, given(form));
-        return leadOn(
-          context,
-          own.reply,
-          done,
-          workspace === null ? PEOPLE : workspaceHref(workspace.shop_domain),
-        );
+        const domain = form.get("domain") ?? "";
+        const workspace = isOfPerson ? null : await requireWorkspace(caller.database, domain);
+        // An empty field leaves its value unchanged.
+        const given = formInput((name) => form.getAll(name).filter((text) => text !== ""));
+        const { done } = await runAction(action, { ...caller, workspace } as unknown as By, given);
+        const next = workspace === null ? PEOPLE : workspaceHref(workspace.shop_domain);
+        return leadOn(context, own.reply, done, next);
       },
       (own, refused) => show(context, own, view, { action, refused }),
     ),
@@ -139,9 +136,6 @@ function showRefused({ request, reply, visitor }: OwnRequest, { kind, message }:
   return showState(reply, statePage(STATUS_OF_REFUSAL[kind], "This page cannot be shown", next), name);
 }
 
-/** A form's input; an empty field leaves its value unchanged. */
-const given = (form: URLSearchParams) => formInput((name) => form.getAll(name).filter((text) => text !== ""));
-
 const workspacesView: View = async ({ caller, query }) => {
   const { q = "", plan = "", readiness = "", after = "" } = query;
   const filter = {
@@ -153,11 +147,11 @@ const workspacesView: View = async ({ caller, query }) => {
     limit: LIMIT,
   };
   const found = await readList(workspaceOverview, { ...caller, filter });
-  const table = listTable("Workspaces, by domain", Object.keys(workspaceOverview.columns), found, {
-    cells: (row) => [
-      html`<a href="${workspaceHref(row.shop_domain)}">${row.shop_domain}</a>`,
-      ...cellsOf(workspaceOverview, row).slice(1),
-    ],
+  const table = listTable(found, {
+    caption: "Workspaces, by domain",
+    columns: columnsOf(workspaceOverview, {
+      domain: ({ shop_domain: domain }) => html`<a href="${workspaceHref(domain)}">${domain}</a>`,
+    }),
     key: ({ shop_domain: domain }) => domain,
     path: HOME,
     query,
@@ -188,11 +182,7 @@ const workspaceView: View = async ({ caller, query, place }) => {
     const options = [["", `Unchanged: ${row[name]}`] as const, ...choices];
     return selectField(place, setWorkspace.name, { name, label, options });
   });
-  const values = cellsOf(workspaceList, row);
-  const state = Object.keys(workspaceList.columns).map((name, index) => ({
-    name: capital(name),
-    value: values[index] ?? "",
-  }));
+  const state = columnsOf(workspaceList).map(([name, cell]) => fact(name, cell(row)));
   return {
     title: domain,
     body: html`<h2>${domain}</h2>
@@ -208,14 +198,14 @@ const peopleView: View = async ({ caller, query, place }) => {
   const { q = "", after = "" } = query;
   const filter = { search: q || null, after: isPersonId(after) ? after : null, limit: LIMIT };
   const found = await readList(userList, { ...caller, filter });
-  const table = listTable("People, by name", [...Object.keys(userList.columns), "action"], found, {
-    cells: (row) => {
-      const { user_id: person, name, disabled_at: since } = row;
-      const [{ title }, word] = since === null ? [disableUser, "disable"] : [enableUser, "enable"];
-      const button = title.replace("person", () => name);
-      const form = { path: `${PEOPLE}/${word}`, button, variant: "quiet", kept: { person } } as const;
-      return [...cellsOf(userList, row), actionForm(place, form)];
-    },
+  const action = ({ user_id: person, name, disabled_at: since }: (typeof found)[number]): Html => {
+    const [{ title }, word] = since === null ? [disableUser, "disable"] : [enableUser, "enable"];
+    const button = title.replace("person", () => name);
+    return actionForm(place, { path: `${PEOPLE}/${word}`, button, variant: "quiet", kept: { person } });
+  };
+  const table = listTable(found, {
+    caption: "People, by name",
+    columns: columnsOf(userList, { action }),
     key: ({ user_id: id }) => id,
     path: PEOPLE,
     query,
@@ -230,9 +220,9 @@ const auditView: View = async ({ caller, query }) => {
   const filter = { actor: null, action: null, from: null, to: null };
   const after = query["after"] ?? null;
   const found = await readList(auditListOfAll, { ...caller, filter, after, limit: LIMIT });
-  const caption = "Actions on workspaces and the installation, newest first";
-  const body = listTable(caption, Object.keys(auditListOfAll.columns), found, {
-    cells: (row) => cellsOf(auditListOfAll, row),
+  const body = listTable(found, {
+    caption: "Actions on workspaces and the installation, newest first",
+    columns: columnsOf(auditListOfAll),
     key: ({ cursor }) => cursor,
     path: AUDIT,
     query,
@@ -250,16 +240,19 @@ const healthView: View = async ({ caller: { actor }, context }) => {
     body: html`<p class="banner ${firing.length > 0 && "warn"}">
         ${firing.length === 0 ? "No alert is firing." : `Alerts firing: ${firing.length}.`}
       </p>
-      ${dataTable(
-        "Checks of workers, sources, deliveries and backups",
-        ["Check", "Alert", "Found"],
-        sorted.map(({ name, alert, message }) => [name, alert, message].map(cellHtml)),
-      )}`,
+      ${tableOf("Checks of workers, sources, deliveries and backups", sorted, [
+        ["Check", ({ name }) => name],
+        ["Alert", ({ alert }) => alert ?? "–"],
+        ["Found", ({ message }) => message],
+      ])}`,
   };
 };
 
+type ListColumn<Row> = readonly [head: string, cell: (row: Row) => Html];
+
 type Listed<Row> = {
-  cells: (row: Row) => Html[];
+  caption: string;
+  columns: readonly ListColumn<Row>[];
   /** The cursor of the next page. */
   key: (row: Row) => string;
   path: string;
@@ -267,12 +260,7 @@ type Listed<Row> = {
 };
 
 /** A page of a list that was read with one more row than fits. */
-function listTable<Row extends object>(
-  caption: string,
-  heads: readonly string[],
-  found: readonly Row[],
-  { cells, key, path, query }: Listed<Row>,
-): Html {
+function listTable<Row>(found: readonly Row[], { caption, columns, key, path, query }: Listed<Row>): Html {
   const shown = found.slice(0, ROWS_PER_PAGE);
   const last = shown.at(-1);
   if (last === undefined) return html`<p class="banner">Nothing matches.</p>`;
@@ -280,13 +268,19 @@ function listTable<Row extends object>(
   const at = (more: Record<string, string>) =>
     `${path}?${new URLSearchParams({ ...kept, ...more }).toString()}`;
   const nextHref = found.length > shown.length ? at({ after: key(last) }) : null;
-  const table = dataTable(`${caption}. Times are in UTC.`, heads.map(capital), shown.map(cells));
-  return html`${table}
+  return html`${tableOf(`${caption}. Times are in UTC.`, shown, columns)}
   ${(after !== undefined || nextHref !== null) && pageNav(after === undefined ? null : at({}), nextHref)}`;
 }
 
-function cellsOf<Row extends object>({ columns }: Pick<List<Row>, "columns">, row: Row): Html[] {
-  return Object.values(columns).map((value) => cellHtml(value(row)));
+/** The columns of a list; those in `drawn` are drawn by the page. */
+function columnsOf<Row extends object>(
+  { columns }: Pick<List<Row>, "columns">,
+  drawn: Readonly<Record<string, (row: Row) => Html>> = {},
+): ListColumn<Row>[] {
+  return Object.keys({ ...columns, ...drawn }).map((head) => [
+    capital(head),
+    drawn[head] ?? ((row) => cellHtml(columns[head]?.(row))),
+  ]);
 }
 
 function cellHtml(cell: Cell): Html {
