@@ -177,9 +177,8 @@ function docText(doc = ""): string {
 function memberDoc(schema: Schema): string {
   const inner = nonNull(schema);
   const description = schema.description ?? inner.description ?? "";
-  return [description, formText(inner, description), defaultText(schema)]
-    .filter((text) => text !== "")
-    .join(" ");
+  const byDefault = schema.default === undefined ? "" : `Default: ${JSON.stringify(schema.default)}.`;
+  return [description, formText(inner, description), byDefault].filter((text) => text !== "").join(" ");
 }
 
 function formText(schema: Schema, description: string): string {
@@ -188,8 +187,4 @@ function formText(schema: Schema, description: string): string {
   if (schema.pattern?.endsWith("-01$") === true) return "YYYY-MM-01.";
   if (schema.pattern !== undefined && !description.includes("YYYY-MM")) return "YYYY-MM.";
   return "";
-}
-
-function defaultText(schema: Schema): string {
-  return schema.default === undefined ? "" : `Default: ${JSON.stringify(schema.default)}.`;
 }

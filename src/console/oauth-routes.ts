@@ -10,7 +10,7 @@ import {
   serverMetadata,
 } from "../access/oauth.ts";
 import type { ControlTools } from "../actions/action.ts";
-import { endGrant, exchange, type GrantCaller, type Issued } from "../actions/apps/actions.ts";
+import { endGrant, exchange, type GrantCaller } from "../actions/apps/actions.ts";
 import { oauthIssuer } from "../actions/console-address.ts";
 import { mcpAddress } from "../contract/written-request.ts";
 import { clientKeyOf } from "../http/client-address.ts";
@@ -87,7 +87,7 @@ function createRegister(key: Buffer, now: () => Date): Ask {
   };
 }
 
-type Act = (caller: GrantCaller, form: URLSearchParams) => Promise<Issued | null>;
+type Act = (caller: GrantCaller, form: URLSearchParams) => Promise<object | null>;
 
 /** A form of a client (RFC 6749, section 3.2). Those that fail count for its address, and revocations (RFC 7009), which answer nothing. */
 function createForm({ control, now }: OauthOptions, key: Buffer, act: Act): Ask {
@@ -105,7 +105,7 @@ function createForm({ control, now }: OauthOptions, key: Buffer, act: Act): Ask 
 }
 
 /** A grant is good for one client and one resource. */
-async function issue(caller: GrantCaller, form: URLSearchParams, resource: string): Promise<Issued> {
+async function issue(caller: GrantCaller, form: URLSearchParams, resource: string): Promise<object> {
   const field = (name: string): string => form.get(name) ?? "";
   if ((form.get("resource") ?? resource) !== resource)
     throw new OauthError("invalid_target", `resource must be ${resource}.`);

@@ -57,7 +57,7 @@ export function actorOf(
   standing: Actor["standing"],
   { clientAddress }: FastifyRequest,
   now: Date,
-): Actor {
+): Actor & { session: NonNullable<Actor["session"]> } {
   const session = { userId, sessionHash };
   const isFresh = isFreshProof(authenticatedAt, now);
   return { name: userName(userId), origin: clientAddress, standing, isFresh, session };

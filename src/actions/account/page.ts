@@ -115,11 +115,8 @@ export async function sendLinked(
 }
 
 function callerOf(context: SessionContext, own: OwnRequest): AccountCaller {
-  const { person, sessionHash } = own.visitor;
-  const caller = ownCaller(context, own, "person");
   return {
-    ...caller,
-    actor: { ...caller.actor, session: { userId: person.userId, sessionHash } },
+    ...ownCaller(context, own, "person"),
     site: passkeySiteOf(own.request, context.site),
     isPublic: context.site.publicOrigin !== null,
   };

@@ -72,15 +72,6 @@ export function receiverOf(redirectUri: string): string {
 /** An unauthenticated client, and what its grant is checked with. */
 export type GrantCaller = { database: Database; keys: Keys; now: Date; clientId: string; address: string };
 
-/** The token response (RFC 6749, section 5.1). */
-export type Issued = {
-  access_token: string;
-  token_type: "Bearer";
-  expires_in: number;
-  refresh_token: string;
-  scope: string;
-};
-
 const ACCESS_SECONDS = 3600;
 const DAY_MS = 24 * 3_600_000;
 /** An app ends after so long without use, and, however much it is used, so long after the consent. */
@@ -146,11 +137,11 @@ const MOVING = new OauthError(
 
 /**
  * Exchanges a code or a refresh token for the next one and a new access token, if the person who consented, their role and the plan
- * still allow it. Used again, it ends the grant.
+ * still allow it. Used again, it ends the grant. Returns the token response (RFC 6749, section 5.1).
  *
  * @throws OauthError
  */
-export async function exchange(caller: GrantCaller, text: string, proof: CodeProof): Promise<Issued> {
+export async function exchange(caller: GrantCaller, text: string, proof: CodeProof): Promise<object> {
   const given = readGrantSecret(proof === null ? "refresh" : "code", text);
   const shopKey = given === null ? null : shopKeyOfTokenId(given.tokenId);
   if (given === null || shopKey === null) throw NOT_VALID;
@@ -158,7 +149,7 @@ export async function exchange(caller: GrantCaller, text: string, proof: CodePro
   const { tokenId, family } = given;
   const found = await findGrant(database, shopKey, tokenId);
   if (found === null || !isOfClient(found, caller)) throw NOT_VALID;
-  const issued = await database.transaction(async (connection): Promise<Issued | OauthError> => {
+  const issued = await database.transaction(async (connection) => {
     // Members are locked before rows of the workspace, as everywhere (`holdRights`).
     const role = await holdGranter(connection, shopKey, found.created_by.replace(/^user:/u, ""));
     if ((await holdWhetherMoving(connection, shopKey)) !== false) throw MOVING;

@@ -33,30 +33,20 @@ function close() {
 }
 
 async function search() {
-  const words = wordsOf(field.value);
-  index ??= load();
-  const entries = await index;
+  const asked = field.value;
+  const entries = await (index ??= load());
   // While the index was on its way somebody may have typed on.
-  if (field.value.trim() === "" || wordsOf(field.value).join(" ") !== words.join(" ")) {
-    if (field.value.trim() === "") list.hidden = true;
-    return;
-  }
+  if (asked !== field.value) return;
+  const words = asked.toLowerCase().match(/\S+/gu) ?? [];
+  list.hidden = words.length === 0;
+  if (list.hidden) return;
   const found = entries
     .map((entry) => ({ entry, score: scoreOf(entry, words) }))
     .filter(({ score }) => score > 0)
     .toSorted((one, other) => other.score - one.score)
     .slice(0, MOST_RESULTS);
-  list.replaceChildren(
-    ...(found.length === 0 ? [nothing()] : found.map(({ entry }) => result(entry, words))),
-  );
-  list.hidden = false;
-}
-
-function wordsOf(text) {
-  return text
-    .toLowerCase()
-    .split(/\s+/u)
-    .filter((word) => word !== "");
+  const nothing = make("li", { className: "nothing", textContent: "Nothing found." });
+  list.replaceChildren(...(found.length === 0 ? [nothing] : found.map(({ entry }) => result(entry, words))));
 }
 
 /** 0 = a word is missing. A word of a heading counts more than one below it. */
@@ -76,16 +66,9 @@ function scoreOf({ title, section, text }, words) {
 }
 
 function result({ href, title, section, text }, words) {
-  const link = document.createElement("a");
-  link.href = href;
-  const heading = document.createElement("strong");
-  heading.textContent = section === "" ? title : `${title}: ${section}`;
-  const snippet = document.createElement("span");
-  snippet.textContent = snippetOf(text, words);
-  link.append(heading, snippet);
-  const item = document.createElement("li");
-  item.append(link);
-  return item;
+  const heading = make("strong", { textContent: section === "" ? title : `${title}: ${section}` });
+  const snippet = make("span", { textContent: snippetOf(text, words) });
+  return make("li", {}, make("a", { href }, heading, snippet));
 }
 
 function snippetOf(text, words) {
@@ -96,9 +79,8 @@ function snippetOf(text, words) {
   return `${start === 0 ? "" : "…"}${snippet}${end}`;
 }
 
-function nothing() {
-  const item = document.createElement("li");
-  item.className = "nothing";
-  item.textContent = "Nothing found.";
-  return item;
+function make(name, properties, ...children) {
+  const element = Object.assign(document.createElement(name), properties);
+  element.append(...children);
+  return element;
 }
