@@ -385,7 +385,12 @@ test("how statements are planned is set in one file, which has Citus pass it on 
     PLANNER_SETTING.test(readFileSync(join(sources, file), "utf8")),
   );
   assert.deepEqual(setting, [join("store", "query.ts")]);
-  for (const plan of [planForRun, planForManyRows]) {
+  const plans = [
+    planForManyRows,
+    (to: Connection) => planForRun(to, "large"),
+    (to: Connection) => planForRun(to, "small"),
+  ];
+  for (const plan of plans) {
     await database.transaction(async (connection) => {
       await plan(connection);
       const { rows } = await connection.client.query("show citus.propagate_set_commands");

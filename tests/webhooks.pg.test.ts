@@ -7,7 +7,8 @@ import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, messageOf, rowsOf, sendWebhook } from "./support/webhooks.ts";
 import { use } from "./support/use.ts";
 import type { OrderDocument } from "../src/metrics/order.ts";
-import { createStage, lockWorkspace } from "../src/store/queries/import-stage.ts";
+import { lockWorkspace } from "../src/store/queries/import-stage.ts";
+import { planForRun } from "../src/store/query.ts";
 import { applyStage } from "../src/sync/apply.ts";
 import { replaceDocument } from "../src/sync/document-merge.ts";
 import { readStored } from "../src/sync/stored-document.ts";
@@ -396,7 +397,7 @@ async function putStoreOrders(shopKey: number, documents: readonly OrderDocument
   const { database } = service.installation;
   return database.transaction(async (connection) => {
     await lockWorkspace(connection, shopKey);
-    await createStage(connection);
+    await planForRun(connection, "small");
     const stored = await connection.rows<{ order_id: string; document: unknown }>(
       { name: "test_documents", text: "select order_id, document from order_document where shop_key = $1" },
       [shopKey],
@@ -413,7 +414,7 @@ async function putStoreOrders(shopKey: number, documents: readonly OrderDocument
     const run = { connection, shopKey, currencyCode: "EUR", labels: null, orders };
     return (
       await applyStage({
-        hasCatalogue: true,
+        hasCatalogue: false,
         ...run,
         onProgress: () => {},
       })

@@ -40,7 +40,7 @@ type StagedRun = {
   connection: Connection;
   shopKey: number;
   currencyCode: string;
-  /** Whether products and variants were staged, if only empty tables. */
+  /** Whether products and variants were staged. */
   hasCatalogue: boolean;
   /** The labels of the run; null when it brings none. */
   labels: SourceLabels | null;
@@ -64,8 +64,8 @@ type AppliedRun = {
 
 /**
  * Applies a run's input to the served data: catalogue, order documents, facts, labels, cohorts, in the transaction of
- * `lockWorkspace`, and of `createStage` or without a catalogue `planForRun`. Common to all sources; the caller publishes. Throws
- * `TooManyKeys`.
+ * `lockWorkspace` and `planForRun`, with a catalogue also of `createStage`. Common to all sources; the caller publishes.
+ * Throws `TooManyKeys`.
  */
 export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const { connection, shopKey, currencyCode, onProgress } = run;
@@ -184,7 +184,7 @@ export async function applyRules(database: Database, shopKey: number, stop?: Abo
   await database.transaction(async (connection) => {
     await lockWorkspace(connection, shopKey);
     const { wanted, applied } = await loadRules(connection, shopKey);
-    await planForRun(connection);
+    await planForRun(connection, "large");
     await followOrderRules(connection, shopKey);
     const next = openOrdersBetween(connection, shopKey, { rules: [applied, wanted] });
     const isSame = (document: OrderDocument): boolean =>

@@ -108,7 +108,7 @@ type FactWriter = {
 const ORDERS_PER_LOOK = 5000;
 
 /**
- * Opens a writer in a transaction in which `createStage` was called. Facts travel by COPY to the node of the workspace; what hangs on
+ * Opens a writer in a transaction in which `planForRun` was called. Facts travel by COPY to the node of the workspace; what hangs on
  * them is marked.
  */
 export async function openFactWriter(

@@ -1,4 +1,5 @@
 import type { Connection, Database } from "../store/database.ts";
+import { planForRun } from "../store/query.ts";
 import { listNamedProducts, listNamedSkus } from "../store/queries/catalogue.ts";
 import {
   keepProjected,
@@ -9,7 +10,7 @@ import {
   needsProjection,
 } from "../store/queries/dirty-month.ts";
 import { removeAllFacts } from "../store/queries/facts.ts";
-import { createStage, lockWorkspace } from "../store/queries/import-stage.ts";
+import { lockWorkspace } from "../store/queries/import-stage.ts";
 import { listAllLabels } from "../store/queries/label-write.ts";
 import { openStoredOrders } from "../store/queries/order-document.ts";
 import { followOrderRules } from "../store/queries/order-rules.ts";
@@ -28,7 +29,7 @@ import { readStored } from "./stored-document.ts";
  */
 export async function rebuildWorkspace(connection: Connection, shopKey: number): Promise<number> {
   await lockWorkspace(connection, shopKey);
-  await createStage(connection);
+  await planForRun(connection, "large");
   const oldMonths = await listCohortMonths(connection, shopKey);
   const changedKeys = newChangedKeys();
   await addWholeCatalogue(connection, shopKey, changedKeys);
@@ -64,6 +65,7 @@ export async function rebuildMarkedWorkspaces(
       await lockWorkspace(connection, shopKey);
       const months = await listDirtyMonths(connection, shopKey);
       if (months.length === 0) return;
+      await planForRun(connection, "large");
       await rebuildCohorts(connection, shopKey, months);
       await raiseDataVersion(connection, shopKey);
     });

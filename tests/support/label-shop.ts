@@ -1,6 +1,7 @@
 import type { OrderDocument } from "../../src/metrics/order.ts";
 import { findConnection, putConnection } from "../../src/store/queries/data-source.ts";
-import { createStage, lockWorkspace } from "../../src/store/queries/import-stage.ts";
+import { lockWorkspace } from "../../src/store/queries/import-stage.ts";
+import { planForRun } from "../../src/store/query.ts";
 import { applyStage } from "../../src/sync/apply.ts";
 import { readStored } from "../../src/sync/stored-document.ts";
 import type { Connector, Credentials, Secrets, SyncContext, SyncOutcome } from "../../src/sync/connector.ts";
@@ -62,7 +63,7 @@ export async function putOrders(
 ): Promise<void> {
   await shop.database.transaction(async (connection) => {
     await lockWorkspace(connection, shopKey);
-    await createStage(connection);
+    await planForRun(connection, "large");
     const stored = await connection.rows<{ order_id: string; document: unknown }>(
       {
         name: "test_order_documents",
@@ -77,7 +78,7 @@ export async function putOrders(
       part: document,
     }));
     await applyStage({
-      hasCatalogue: true,
+      hasCatalogue: false,
       connection,
       shopKey,
       currencyCode: "EUR",
@@ -105,7 +106,7 @@ export async function putSourceLabels(
   const blank = { orderId: null, returnId: null, orderName: null, trackingNumber: null, voidedAt: null };
   const charge = { chargedAt: "2026-01-10T00:00:00.000Z", amountMinor: 500, currencyCode: "EUR" };
   await shop.database.transaction(async (connection) => {
-    await createStage(connection);
+    await planForRun(connection, "large");
     const records = labels.map((label) => ({
       recordId: label.labelId,
       labels: [{ ...blank, ...charge, ...label }],
@@ -114,7 +115,7 @@ export async function putSourceLabels(
     const run = { connection, shopKey, currencyCode: "EUR", orders: null };
     const next = await openRecordLabels(connection, shopKey, source);
     await applyStage({
-      hasCatalogue: true,
+      hasCatalogue: false,
       ...run,
       labels: { source, gone: async () => [], next },
       onProgress: () => {},

@@ -4,6 +4,7 @@ import pg from "pg";
 import { STATEMENTS, type Connection, type Database, type Statement } from "../../src/store/database.ts";
 import { listTenantTables } from "../../src/store/queries/distribute.ts";
 import { createStage } from "../../src/store/queries/import-stage.ts";
+import { planForRun } from "../../src/store/query.ts";
 import { isCitus } from "./citus.ts";
 import { createTestDatabase, openConnections } from "./database.ts";
 
@@ -60,6 +61,7 @@ export async function forEachStatement(
   look: (connection: Connection, statement: Statement) => Promise<void>,
 ): Promise<void> {
   await database.transaction(async (connection) => {
+    await planForRun(connection, "large");
     await createStage(connection);
     for (const statement of STATEMENTS.values()) {
       if (!OF_CITUS.test(statement.name)) await look(connection, statement);

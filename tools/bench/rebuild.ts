@@ -1,5 +1,6 @@
 import type { Database } from "../../src/store/database.ts";
 import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
+import { planForRun } from "../../src/store/query.ts";
 import { setPrimaryWindow } from "../../src/store/queries/publish.ts";
 import { rebuildCohorts, rebuildDirtyCohorts } from "../../src/sync/apply.ts";
 import type { BenchContext } from "./context.ts";
@@ -45,9 +46,10 @@ export async function measureRebuild(context: BenchContext): Promise<BenchRow[]>
 }
 
 function rebuildAll(database: Database, shopKey: number): Promise<void> {
-  return database.transaction(async (connection) =>
-    rebuildCohorts(connection, shopKey, await listCohortMonths(connection, shopKey)),
-  );
+  return database.transaction(async (connection) => {
+    await planForRun(connection, "large");
+    await rebuildCohorts(connection, shopKey, await listCohortMonths(connection, shopKey));
+  });
 }
 
 /** Changes a share of a month's lines by a unit, and times its rollup. */
@@ -62,6 +64,7 @@ async function rebuildMonth(
   });
   return timed(() =>
     database.transaction(async (connection) => {
+      await planForRun(connection, "small");
       await rebuildDirtyCohorts(connection, shopKey);
     }),
   );

@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { planForRun, command, cursor, queryAny, queryValue, requireRow, requireValue } from "../query.ts";
+import { command, cursor, queryAny, queryValue, requireRow, requireValue } from "../query.ts";
 import type { ProductRow, VariantRow } from "./catalogue.ts";
 import type { LabelRow } from "./label-write.ts";
 import type { SaleEventRow } from "./report-figures.ts";
@@ -30,9 +30,8 @@ create temp table staged_sale_event (
   deleted boolean not null default false
 ) on commit drop`;
 
-/** Makes the empty tables of a run and has its statements planned as they need, for the rest of this transaction. */
+/** Creates the empty tables of a run. */
 export async function createStage(connection: Connection): Promise<void> {
-  await planForRun(connection);
   await connection.client.query(CREATE_STAGE);
 }
 

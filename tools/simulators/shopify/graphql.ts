@@ -104,7 +104,7 @@ function answerOf(
 ): GraphqlAnswer {
   const { bucket, statistics } = parts;
   const mutation = input.operation.operation === "mutation";
-  const actual = mutation ? requested : actualCost(input, result.data);
+  const actual = mutation ? requested : actualCost(input, requested, result.data);
   bucket.give(requested - actual);
   statistics.cost += actual;
   statistics.highestCost = Math.max(statistics.highestCost, requested);
@@ -231,10 +231,8 @@ function requestedCost(input: CostInput): number {
 }
 
 /** The cost of what was found; never above the requested cost. */
-function actualCost(input: CostInput, data: Data | null | undefined): number {
-  return data === null || data === undefined
-    ? 0
-    : Math.min(requestedCost(input), Math.round(rootCost(input, data)));
+function actualCost(input: CostInput, requested: number, data: Data | null | undefined): number {
+  return data === null || data === undefined ? 0 : Math.min(requested, Math.round(rootCost(input, data)));
 }
 
 function rootCost(input: CostInput, data: Data | undefined): number {
@@ -275,8 +273,8 @@ function fieldCost(
   const own = FREE_TYPES.has(type.name) ? 0 : 1;
   const ids = argumentOf(input, nodes[0], "ids");
   if (field.name === "nodes" && Array.isArray(ids)) {
-    const found = Array.isArray(data) ? data : ids.map(() => undefined);
-    return found.reduce<number>((sum, item) => sum + own + compositeCost(input, type, sets, item), 0);
+    if (!Array.isArray(data)) return ids.length * (own + compositeCost(input, type, sets, undefined));
+    return data.reduce<number>((sum, item) => sum + own + compositeCost(input, type, sets, item), 0);
   }
   if (Array.isArray(data)) {
     return own + Math.max(0, ...data.map((item) => compositeCost(input, type, sets, item)));

@@ -13,6 +13,7 @@ import {
   removeRepeatedRows,
   type StagedCounts,
 } from "../../../store/queries/import-stage.ts";
+import { planForRun } from "../../../store/query.ts";
 import {
   countKnownSkus,
   findNewestOrderDay,
@@ -321,6 +322,7 @@ async function importFiles(
 ): Promise<ImportResult> {
   const { shopKey, onProgress } = options;
   await lockWorkspaceForRun(connection, shopKey, options.onWait);
+  await planForRun(connection, "large");
   await createStage(connection);
   const problems = openProblemList(options.maxReported ?? MAX_REPORTED, files);
   const latestOrderAt = new Date(options.now.getTime() + DAY_MS).toISOString();

@@ -220,7 +220,7 @@ const NOTHING = { changes: 0, labels: { read: 0 } };
 
 async function applyLabels(connection: Connection, context: SyncContext, source: string) {
   const { shopKey, currencyCode } = context;
-  await planForRun(connection);
+  await planForRun(connection, "large");
   const gone = await openUnnamedLabels(connection, shopKey, source);
   return applyStage({
     connection,

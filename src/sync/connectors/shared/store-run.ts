@@ -16,7 +16,7 @@ import {
   type ProductRecordRow,
 } from "../../../store/queries/sync-record.ts";
 import { analyzeData, analyzeRecords } from "../../../store/queries/statistics.ts";
-import type { NextRows } from "../../../store/query.ts";
+import { planForRun, type NextRows } from "../../../store/query.ts";
 import { applyStage, MANY_ROWS } from "../../apply.ts";
 import type { SyncContext, SyncOutcome } from "../../connector.ts";
 import { openCopyBuffer } from "../../copy.ts";
@@ -160,11 +160,11 @@ export async function applyStoreRun<Cursor>(
       await setCursor(connection, shopKey, source, cursor);
       return { counts: NO_COUNTS, notes: [], isChanged: false };
     }
-    await createStage(connection);
+    await planForRun(connection, isBackfill ? "large" : "small");
     if (isBackfill) await addGoneOrders(connection, shopKey, source, end.listed);
     const counts = { ...NO_COUNTS };
     const products = await openProductRecords(connection, shopKey, source);
-    await stageProducts(
+    const hasCatalogue = await stageProducts(
       connection,
       openGroups(
         products,
@@ -178,7 +178,7 @@ export async function applyStoreRun<Cursor>(
       connection,
       shopKey,
       currencyCode,
-      hasCatalogue: true,
+      hasCatalogue,
       labels: null,
       orders: {
         // The store sends whole orders: parts that are missing are deleted.
@@ -252,14 +252,18 @@ const VARIANT_COLUMNS = [
   "options",
 ] as const;
 
+/** Whether the run has products: most have orders alone, and create no tables. */
 async function stageProducts(
   connection: Connection,
   next: NextRows<MappedProduct>,
   counts: { products: number; variants: number },
-): Promise<void> {
+): Promise<boolean> {
+  let portion = await next();
+  if (portion.length === 0) return false;
+  await createStage(connection);
   const products = openCopyBuffer(connection, `staged_product (line_number, ${PRODUCT_COLUMNS.join(", ")})`);
   const variants = openCopyBuffer(connection, `staged_variant (line_number, ${VARIANT_COLUMNS.join(", ")})`);
-  for (let portion = await next(); portion.length > 0; portion = await next()) {
+  for (; portion.length > 0; portion = await next()) {
     for (const mapped of portion) {
       products.add([(counts.products += 1), ...PRODUCT_COLUMNS.map((column) => mapped.product[column])]);
       for (const variant of mapped.variants) {
@@ -270,6 +274,7 @@ async function stageProducts(
     await products.send();
     await variants.send();
   }
+  return true;
 }
 
 /** Rows of one key stand together; the last key's rows of a fetch may go on in the next one. */
