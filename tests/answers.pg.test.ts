@@ -8,10 +8,9 @@ import { returnCostLeaderboard } from "../src/contract/return-cost-leaderboard.t
 import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
 import { summary } from "../src/contract/summary.ts";
 import { timeseries } from "../src/contract/timeseries.ts";
-import { startServerProcess, type ServerProcess } from "./support/server-process.ts";
 import { leastParameters } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
-import type { CalledAnswer } from "./support/service.ts";
+import { startBeside, type CalledAnswer, type TestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { changePlan, changeWorkspace, countedRequests, createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -30,18 +29,14 @@ const OF_COHORTS = (ENDPOINTS as readonly Endpoint[]).filter(
 
 const writing = openConnections(service.databaseUrl);
 /** A server without a memory, and one that reads over a single connection. */
-let without: ServerProcess;
-let narrow: ServerProcess;
+let without: TestService;
+let narrow: TestService;
 before(async () => {
-  const start = (environment: Record<string, string>) =>
-    startServerProcess({ after: () => {} }, service.databaseUrl, environment);
+  const start = (options: Record<string, string>) => startBeside({ after: () => {} }, service, options);
   without = await start({ ANSWER_MEMORY_MB: "0" });
   narrow = await start({ DATABASE_CONNECTIONS: "1" });
 });
-after(async () => {
-  for (const server of [without, narrow]) server.signal("SIGKILL");
-  await writing.close();
-});
+after(() => Promise.all([without.stop(), narrow.stop(), writing.close()]));
 
 const seededTenant = (options: Parameters<typeof createTenant>[1] = {}): Promise<Tenant> =>
   createSmallStore(service.database, options);

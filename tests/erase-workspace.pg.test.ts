@@ -16,8 +16,7 @@ import { PAGES, SETTINGS } from "../src/console/registry.ts";
 import { csv, withFolder } from "./support/import-workspace.ts";
 import { countRowsByTable } from "./support/rows-by-table.ts";
 import { leastParameters } from "./support/requests.ts";
-import { startServerProcess } from "./support/server-process.ts";
-import { startTestService, type ServiceCaller } from "./support/service.ts";
+import { startBeside, startTestService, type ServiceCaller } from "./support/service.ts";
 import { actAs, type Member } from "./support/scene.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -71,7 +70,7 @@ async function eraseAfter({ shopKey }: Tenant): Promise<Date | null> {
 
 test("serving stops at once on every server, and taking it back restores everything", async (context: TestContext) => {
   const { tenant, owner } = await ownedTenant();
-  const other = await startServerProcess(context, service.databaseUrl);
+  const other = await startBeside(context, service);
   // Answers that both servers remember are no way around it.
   assert.deepEqual(await statusesOf(service.call, tenant), ALL(200));
   assert.deepEqual(await statusesOf(other.call, tenant), ALL(200));

@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from "node:http";
 import { test, type TestContext } from "node:test";
 import { isCitus } from "./support/citus.ts";
 import { postForm, signInAs } from "./support/console-person.ts";
-import { startServerProcess } from "./support/server-process.ts";
+import { startBeside } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
@@ -147,7 +147,7 @@ test("each export is audited with who asked for it and from where", async () => 
 });
 
 test("no more is read than is taken, by one export at a time on all servers", async (context: TestContext) => {
-  const other = await startServerProcess(context, service.databaseUrl);
+  const other = await startBeside(context, service);
   const slow = await openDownload(service.address);
   assert.equal(slow.statusCode, 200);
   await until(async () => {

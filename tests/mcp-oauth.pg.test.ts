@@ -14,11 +14,11 @@ import { App, CALLBACK, createApp, createMember, startOauthService } from "./sup
 import type { Member, TokenAnswer } from "./support/mcp-oauth.ts";
 import { visitorOf } from "./support/scene.ts";
 import { makeUserLink, postForm } from "./support/console-person.ts";
-import { startServerProcess } from "./support/server-process.ts";
 import { changePlan, countedRequests, createTenant, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 import { deleteOldOfWorkspace } from "../src/worker/upkeep.ts";
 import { DEFAULT_RETENTION } from "./support/worker.ts";
+import { startBeside } from "./support/service.ts";
 
 const service = use(startOauthService);
 let tenant: Tenant;
@@ -235,7 +235,7 @@ describe("a grant", () => {
   });
 
   test("ends on every server with the next request, although each has just answered it from memory", async (context) => {
-    const other = await startServerProcess(context, service.databaseUrl, { PUBLIC_URL: service.issuer });
+    const other = await startBeside(context, service, { PUBLIC_URL: service.issuer });
     const servers = [service.address, other.address];
     const statuses = async ({ access_token: token }: TokenAnswer): Promise<number[]> =>
       Promise.all(

@@ -7,7 +7,7 @@ import { runCommand } from "./support/command.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { startServerProcess } from "./support/server-process.ts";
-import { serviceEnvironment } from "./support/service.ts";
+import { serviceEnvironment, startBeside } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import {
   changeWorkspace,
@@ -123,13 +123,12 @@ test("SIGKILL loses at most what was not written yet; the totals stay exact, and
 test("two servers add to the same counts; a plan without a quota has its requests in the details alone", async (context) => {
   const tenant = await createTenant(service.database);
   const unlimited = await createTenant(service.database, { dailyQuota: null });
-  const servers = await Promise.all([1, 2].map(() => startServerProcess(context, service.databaseUrl)));
+  const servers = await Promise.all([1, 2].map(() => startBeside(context, service)));
   await Promise.all(
     Array.from({ length: 20 }, async (_, index) => servers[index % 2]?.call(ALERTS, { token: tenant.token })),
   );
   await servers[0]?.call(ALERTS, { token: unlimited.token, isUnlimited: true });
-  for (const server of servers) server.signal("SIGTERM");
-  await Promise.all(servers.map((server) => server.ended));
+  await Promise.all(servers.map((server) => server.stop()));
   const usage = await usageOf(unlimited);
   assert.equal(usage.daily_quota, null);
   const [day, none] = [usage.to_day, { quota_requests: 0, missing_requests: 0 }];
@@ -141,11 +140,10 @@ test("two servers add to the same counts; a plan without a quota has its request
 
 test("a workspace that is deleted while its requests are unwritten leaves nothing, and no other loses anything", async (context) => {
   const [gone, stays] = [await createTenant(service.database), await createTenant(service.database)];
-  const server = await startServerProcess(context, service.databaseUrl);
+  const server = await startBeside(context, service);
   for (const { token } of [gone, stays]) await server.call(ALERTS, { token });
   await service.database.query("delete from workspace where shop_key = $1", [gone.shopKey]);
-  server.signal("SIGTERM");
-  await server.ended;
+  await server.stop();
   assert.deepEqual([await detailed(gone), await detailed(stays)], [0, 1]);
 });
 

@@ -275,6 +275,19 @@ export async function startOn(
   };
 }
 
+/** Another server of the same database, in this process too; it never outlives the test. */
+export async function startBeside(
+  context: { after(stop: () => Promise<void>): void },
+  { databaseUrl }: Pick<TestService, "databaseUrl">,
+  options: Record<string, string> = {},
+): Promise<TestService> {
+  const server = await startOn({ url: databaseUrl, drop: async () => {} }, options);
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= server.stop());
+  context.after(stop);
+  return { ...server, stop };
+}
+
 /** A small pool that outlives the ends of its idle connections. */
 export function openTestPool(url: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max: 3 });
