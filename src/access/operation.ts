@@ -1,6 +1,8 @@
 import type { Answer, Endpoint, Input } from "../contract/endpoint.ts";
-import { ApiError, MCP_WORDS, REST_WORDS, type QuotaState, type Vocabulary } from "../contract/errors.ts";
+import { ApiError, invalidRequest, MCP_WORDS, REST_WORDS } from "../contract/errors.ts";
+import type { QuotaState, Vocabulary } from "../contract/errors.ts";
 import { compileRequest, type RawInput } from "../contract/input.ts";
+import { Inexact } from "../lib/exact.ts";
 import { traced } from "../lib/trace.ts";
 import type { DatabasePool, Queryable } from "../store/database.ts";
 import { checkReadiness } from "../store/migrate.ts";
@@ -69,7 +71,7 @@ export function createOperation<E extends Endpoint>(
     const make = () =>
       openSnapshot(workspace, async (snapshot) => ({
         workspace: snapshot.workspace,
-        answer: await handler({ ...snapshot, input }),
+        answer: await handler({ ...snapshot, input }).catch(refuseInexact),
       }));
     const now = new Date();
     return traced(span, () =>
@@ -104,6 +106,15 @@ export function createOperation<E extends Endpoint>(
       });
     },
   };
+}
+
+const TOO_LARGE =
+  `A figure of this request is beyond ${Number.MAX_SAFE_INTEGER.toLocaleString("en")}, amounts in minor units, ` +
+  "and cannot be given exactly: choose fewer months or products.";
+
+/** M9: no figure is rounded, so none beyond the safe integers is given. */
+function refuseInexact(error: unknown): never {
+  throw error instanceof Inexact ? invalidRequest(TOO_LARGE) : error;
 }
 
 /** Errors that answer the request, rather than fail. */

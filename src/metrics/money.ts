@@ -1,3 +1,4 @@
+import { exact } from "../lib/exact.ts";
 import { roundedQuotient } from "./rate.ts";
 
 /** Currencies whose number of decimals differs from 2 (ISO 4217). */
@@ -59,7 +60,7 @@ export function minorFromNumber(amount: number, exponent: number): number {
   return Number(`${digits}e${Number(power) + exponent}`);
 }
 
-/** M9: minor units as the decimal number nearest to the amount, for presentation. */
+/** M9: minor units as the decimal number nearest to the amount, for presentation. Throws `Inexact`. */
 export function decimalFromMinor(minor: number, exponent: number): number {
   return Number(decimalText(minor, exponent));
 }
@@ -69,10 +70,10 @@ export function decimalOrNull(minor: number | null, exponent: number): number | 
   return minor === null ? null : decimalFromMinor(minor, exponent);
 }
 
-/** M9: minor units as decimal text with all decimals of the currency. */
+/** M9: minor units as decimal text with all decimals of the currency. Throws `Inexact`. */
 export function decimalText(minor: number, exponent: number): string {
   const sign = minor < 0 ? "-" : "";
-  const digits = String(Math.abs(minor)).padStart(exponent + 1, "0");
+  const digits = String(Math.abs(exact(minor))).padStart(exponent + 1, "0");
   const point = digits.length - exponent;
   return exponent === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
 }

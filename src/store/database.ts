@@ -1,4 +1,5 @@
 import pg from "pg";
+import { exact } from "../lib/exact.ts";
 import { watchSilence, type SilenceWatch } from "./silent-connections.ts";
 
 const CANCEL_TIMEOUT_MS = 3000;
@@ -304,7 +305,7 @@ const DATE = 1082;
 const NUMERIC = 1700;
 const INT8_ARRAY = 1016;
 
-/** int8 and numeric arrive as numbers (refused beyond 2^53), dates as "YYYY-MM-DD" text. */
+/** int8 and numeric arrive as numbers (`Inexact` is thrown beyond 2^53), dates as "YYYY-MM-DD" text. */
 function typeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   if (oid === INT8 || oid === NUMERIC) return safeNumber;
   if (oid === DATE) return (value) => value;
@@ -316,9 +317,5 @@ function typeParser(oid: number, format?: "text" | "binary"): (value: string) =>
 }
 
 function safeNumber(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    throw new RangeError("a number of the database is beyond 2^53");
-  }
-  return value;
+  return exact(Number(text));
 }
