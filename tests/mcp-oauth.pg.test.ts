@@ -261,19 +261,26 @@ describe("a grant", () => {
     }
   });
 
-  for (const [what, end] of [
+  for (const [what, reason, end] of [
     [
       "the membership",
+      "member removed",
       async (person: string) => runAction(removeMember, await caller(), textInput({ person })),
     ],
     [
       "the role",
+      "role changed",
       async (person: string) =>
         runAction(setMemberRole, await caller(), textInput({ person, role: "viewer" })),
     ],
-    ["the person", async (person: string) => runAction(disableUser, await caller(), textInput({ person }))],
+    [
+      "the person",
+      "person disabled",
+      async (person: string) => runAction(disableUser, await caller(), textInput({ person })),
+    ],
     [
       "a recovery of their account",
+      "account recovered",
       async (person: string) => {
         const { secret } = await makeUserLink(service, { name: person, isRecovery: true });
         const entered = await postForm({ ...service, address: service.issuer }, "/enter", { secret });
@@ -281,13 +288,20 @@ describe("a grant", () => {
       },
     ],
   ] as const) {
-    test(`ends with ${what}, at once`, async () => {
+    test(`ends with ${what}, at once, which the audit shows`, async () => {
+      const since = new Date();
       const person = await createMember(service, [tenant], "admin");
       const tokens = await connect(person);
       const other = await connect();
       const code = await app.consent(person.cookie, tenant);
       await end(person.userId);
       await ends(tokens);
+      const { rows: audited } = await service.database.query<{ token_id: string }>(
+        `select detail ->> 'token_id' as token_id from audit_event
+          where shop_key = $1 and action = 'token.revoke' and detail ->> 'reason' = $2 and happened_at >= $3`,
+        [tenant.shopKey, reason, since],
+      );
+      assert.deepEqual(audited, [{ token_id: parseToken(tokens.access_token)?.tokenId }], "not the consent");
       assert.equal((await app.exchange(code)).error, "invalid_grant", "a code that was consented to before");
       assert.equal(await app.call(other.access_token), 200, "another member's app");
       assert.equal(await app.call(tenant.token), 200, "a token of the workspace");

@@ -24,6 +24,7 @@ import {
   PASSKEY_REFUSALS,
   type PasskeySite,
 } from "./passkey.ts";
+import { userName } from "../lib/user-name.ts";
 import { CLOCK_SKEW_MS, PROVIDER_REFUSALS, type ProviderAccount } from "./provider.ts";
 import { hashSecret } from "./secret.ts";
 import { beginSession, record, recordRefusal, renewSession, type Origin, type Way } from "./session.ts";
@@ -289,6 +290,6 @@ async function endAccess(connection: Connection, userId: string, origin: Origin)
   await deletePasskeys(connection, userId);
   await deleteAccounts(connection, userId, null);
   await deleteSessions(connection, userId);
-  await endAllGrants(connection, userId);
+  await endAllGrants(connection, userId, { name: userName(userId), origin, reason: "account recovered" });
   await record(connection, { userId, origin }, "user.recover");
 }

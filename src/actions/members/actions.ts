@@ -295,7 +295,7 @@ async function changeRole(
   context: ActionContext,
   { person: id, role: wanted }: { person: string; role: Role },
 ): Promise<Done<ChangedMember>> {
-  const { connection, shopKey } = context;
+  const { connection, shopKey, actor } = context;
   const member = requireMember(context, id);
   const before = member.role;
   requireOwnerFor(context, before, wanted);
@@ -304,7 +304,8 @@ async function changeRole(
   if (!result.changed) return { result, done, audit: null };
   keepAnOwner(context, member);
   await updateRole(connection, shopKey, id, wanted);
-  if (!mayDo(wanted, connectApp)) await endGrants(connection, shopKey, id);
+  if (!mayDo(wanted, connectApp))
+    await endGrants(connection, shopKey, id, { ...actor, reason: "role changed" });
   return { result, done, audit: { detail: { user_id: id, role: wanted }, before: { role: before } } };
 }
 
@@ -344,12 +345,12 @@ function keepAnOwner({ members, domain }: ActionContext, leaving: WorkspaceMembe
  * operator, is deleted with their name.
  */
 async function endMembership(
-  { connection, shopKey }: ActionContext,
+  { connection, shopKey, actor }: ActionContext,
   { user_id: id }: WorkspaceMemberRow,
 ): Promise<void> {
   await lockPerson(connection, id);
   await deleteMember(connection, shopKey, id);
-  await endGrants(connection, shopKey, id);
+  await endGrants(connection, shopKey, id, { ...actor, reason: "member removed" });
   await deleteNotices(connection, shopKey, userName(id));
   await deleteForeignPerson(connection, id);
 }
@@ -359,13 +360,13 @@ async function endMembership(
  * both.
  */
 async function suspendMembership(
-  { connection, shopKey, now }: ActionContext,
+  { connection, shopKey, now, actor }: ActionContext,
   { user_id: id, role: held, is_operator: isOperator, is_elsewhere: isElsewhere }: WorkspaceMemberRow,
 ): Promise<void> {
   await lockPerson(connection, id);
   await insertRemoved(connection, shopKey, id, { role: held, now });
   await deleteMember(connection, shopKey, id);
-  await endGrants(connection, shopKey, id);
+  await endGrants(connection, shopKey, id, { ...actor, reason: "member removed" });
   await deleteNotices(connection, shopKey, userName(id));
   if (isOperator || isElsewhere) return;
   await deleteSessions(connection, id);

@@ -202,14 +202,14 @@ export const disableUser = defineAction({
   proof: true,
   input: { person },
   run: (context: ActionContext<ActionCaller>, { person: id }) =>
-    changePerson(context, id, "disabled", async ({ connection, now }, found, isLastOperator) => {
+    changePerson(context, id, "disabled", async ({ connection, now, actor }, found, isLastOperator) => {
       if (found.disabled_at !== null) return null;
       if (isLastOperator) {
         throw impossible(`${quoted(found.name)} is the last operator: make somebody else one first.`);
       }
       await setDisabled(connection, found.user_id, now);
       await deleteSessions(connection, found.user_id);
-      await endAllGrants(connection, found.user_id);
+      await endAllGrants(connection, found.user_id, { ...actor, reason: "person disabled" });
       return { detail: { is_disabled: true }, before: { is_disabled: false } };
     }),
 });

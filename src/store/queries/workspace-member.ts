@@ -1,6 +1,7 @@
 import type { Connection, Queryable } from "../database.ts";
 import { command, inOrder, query, queryColumn, queryRow, queryValue } from "../query.ts";
 import type { Member } from "../workspace.ts";
+import { insertAuditEvent, type AuditActor } from "./audit.ts";
 import { HAS_ITS_RIGHTS } from "./console-user.ts";
 
 /** A person with a role in a workspace. */
@@ -179,13 +180,31 @@ export async function findMember(
   } as unknown as Member;
 }
 
-/** Ends the access of every app that a person let in to a workspace: ranges of the primary keys. */
-export const endGrants = command<[shopKey: number, userId: string]>(
+/** Revokes the tokens of the apps that a person let in to a workspace, with consents not used yet: ranges of the primary keys. */
+const revokeGrants = query<{ token_id: string; is_issued: boolean }, [shopKey: number, userId: string]>(
   "end_oauth_grants",
-  `update api_token t set revoked_at = now()
+  `update api_token t set revoked_at = now() from oauth_grant g
     where t.shop_key = $1 and t.created_by = 'user:' || $2 and t.revoked_at is null
-      and exists (select 1 from oauth_grant g where g.shop_key = $1 and g.token_id = t.token_id)`,
+      and g.shop_key = $1 and g.token_id = t.token_id
+   returning t.token_id, g.family_hash is not null as is_issued`,
 );
+
+/** Why apps lose their access; the audit shows it as revoked tokens. */
+type GrantEnd = AuditActor & { reason: string };
+
+/** Ends the access of every app that a person let in to a workspace. */
+export async function endGrants(
+  connection: Connection,
+  shopKey: number,
+  userId: string,
+  { name: actor, origin, reason }: GrantEnd,
+): Promise<void> {
+  for (const { token_id, is_issued: isIssued } of await revokeGrants(connection, shopKey, userId)) {
+    if (!isIssued) continue;
+    const detail = { token_id, reason };
+    await insertAuditEvent(connection, shopKey, { actor, origin, action: "token.revoke", detail });
+  }
+}
 
 /** The workspaces of a person: workspace_member_user. */
 const listShopKeysOf = queryColumn<number, [userId: string]>(
@@ -194,7 +213,7 @@ const listShopKeysOf = queryColumn<number, [userId: string]>(
 );
 
 /** Ends the access of every app that a person let in, in all their workspaces. */
-export async function endAllGrants(connection: Connection, userId: string): Promise<void> {
+export async function endAllGrants(connection: Connection, userId: string, end: GrantEnd): Promise<void> {
   for (const shopKey of await listShopKeysOf(connection, userId))
-    await endGrants(connection, shopKey, userId);
+    await endGrants(connection, shopKey, userId, end);
 }
