@@ -61,7 +61,7 @@ export function commandOf<Inputs extends Fields, Result>(
       ...Object.fromEntries(
         fields
           .filter(([name]) => words.includes(name))
-          .map(([name, field]) => [`<${dashed(name)}>`, helpOf(field)]),
+          .map(([name, field]) => [argumentOf(name, field), helpOf(field)]),
       ),
       ...(settings.length === 0 ? {} : { "[key=value...]": settingsHelp(action.input, settings) }),
     },
@@ -88,6 +88,10 @@ export function commandOf<Inputs extends Fields, Result>(
       also?.(session.terminal, result);
     },
   };
+}
+
+function argumentOf(name: string, { isOptional = false }: Field<unknown>): string {
+  return isOptional ? `[${dashed(name)}]` : `<${dashed(name)}>`;
 }
 
 /** Runs an action as the operator, and prints its result. */

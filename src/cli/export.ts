@@ -40,8 +40,9 @@ export function addExportCommand(program: Command, context: CommandContext): voi
         .choices(Object.keys(TABLE_FORMATS))
         .default("parquet"),
     );
-  for (const parameter of listParameters(exportTable.parameters))
-    if (parameter.name.endsWith("_month")) command.addOption(optionOf(parameter));
+  const parameters = listParameters(exportTable.parameters);
+  for (const parameter of parameters)
+    if (parameter.name.endsWith("_month")) command.addOption(optionOf(parameter, parameters));
   command.action((folder: string, options: ExportOptions) =>
     downloadTables(context, command, resolve(folder), options),
   );

@@ -53,6 +53,8 @@ test("the first start makes a demo store, also after it was cut off, and its thr
   assert.ok(!stderr.includes(token));
   assert.ok(!stderr.includes(secretOf(text)) && !stderr.includes(secretOf(link)));
   assert.deepEqual(readdirSync(dataFolder).toSorted(), ["demo-token", "postgresql", "secret", "tmp"]);
+  const log = readFileSync(join(dataFolder, "postgresql", "server.log"), "utf8");
+  assert.doesNotMatch(log, /does not exist/u);
 });
 
 test("a later start has the same data and says where the token is kept", async () => {

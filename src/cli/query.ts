@@ -43,7 +43,8 @@ function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint
   const command = withConnection(
     group.command(endpoint.name).description(`${endpoint.summary} (${endpoint.scope}).`),
   );
-  for (const parameter of listParameters(endpoint.parameters)) command.addOption(optionOf(parameter));
+  const parameters = listParameters(endpoint.parameters);
+  for (const parameter of parameters) command.addOption(optionOf(parameter, parameters));
   const isReport = endpoint.name === "report";
   if (endpoint.fileTypes === undefined)
     command.option("--csv", isReport ? "print CSV, as export-report does (read:exports)" : "print CSV");
@@ -63,8 +64,10 @@ export function withConnection(command: Command): Command {
     .addOption(new Option("--token <->", "- reads the token from standard input"));
 }
 
-export function optionOf({ name, schema, isRequired }: Parameter): Option {
-  const { type, enum: values, description = "", default: fallback } = schema;
+/** A parameter as an option; `all`: those of its endpoint, which its description names. */
+export function optionOf({ name, schema, isRequired }: Parameter, all: readonly Parameter[]): Option {
+  const { type, enum: values, default: fallback } = schema;
+  const description = inOptions(schema.description ?? "", all);
   const kind = type === "integer" || type === "number" ? "number" : "text";
   const isFlag = type === "boolean";
   const option = new Option(
@@ -74,6 +77,13 @@ export function optionOf({ name, schema, isRequired }: Parameter): Option {
   if (values !== undefined) option.choices(values);
   if (description.startsWith("Alias of ")) option.hideHelp();
   return option.makeOptionMandatory(isRequired);
+}
+
+/** A sentence with its names of parameters as options; a single word, such as window, is none there. */
+function inOptions(sentence: string, parameters: readonly Parameter[]): string {
+  const names = parameters.map(({ name }) => name).filter((name) => /[_A-Z]/u.test(name));
+  const options = new Map(names.map((name) => [name, queryOption(name)]));
+  return sentence.replaceAll(/\w+/gu, (word) => options.get(word) ?? word);
 }
 
 async function query(

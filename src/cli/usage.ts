@@ -13,11 +13,9 @@ export const USAGE: CommandSpec = {
     const { keepUsageDays } = config;
     const usage = await showUsage(database, OPERATOR, workspace, { days, now: new Date(), keepUsageDays });
     terminal.hint(todayText(usage));
-    terminal.printTable(
-      rowsOf(usage),
-      { of: "of", what: "what", requests: "requests", refused: "refused" },
-      usage,
-    );
+    const rows = rowsOf(usage);
+    if (rows.length === 0 && !terminal.isJson) return terminal.hint("No requests in these days.");
+    terminal.printTable(rows, { of: "of", what: "what", requests: "requests", refused: "refused" }, usage);
     terminal.hint(differenceText(usage));
   },
 };

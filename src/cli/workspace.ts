@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { readList, runAction } from "../actions/action.ts";
 import { OPERATOR } from "../actions/actor.ts";
-import { readInput } from "../actions/field.ts";
+import { readInput, type Field } from "../actions/field.ts";
 import { quoted, readInteger } from "../actions/input.ts";
 import { invalid } from "../actions/refusal.ts";
 import {
@@ -35,6 +35,11 @@ function previewText({ startMonth, endMonth, now, saved, isWhole }: RulesPreview
   const part = isWhole ? "" : " (of the first 20,000 affected orders)";
   return `${startMonth} to ${endMonth} have ${side(now)}; with these rules${part} ${side(saved)}.`;
 }
+
+/** The rules with the values that each may have. */
+const RULE_FORMS = Object.entries<Field<unknown>>(setRules.input).map(
+  ([name, { choices }]) => `${name}=${choices?.map(([value]) => value).join("|") ?? "<text>,…"}`,
+);
 
 async function rules(session: CommandSession, words: string[]): Promise<void> {
   const { terminal, workspace, confirm } = session;
@@ -113,7 +118,7 @@ export const WORKSPACE: CommandGroup = {
     {
       name: "rules",
       summary: "Show which orders count, or change it after showing what that changes.",
-      arguments: { "[key=value...]": `rules: ${RULE_NAMES.join(", ")}` },
+      arguments: { "[key=value...]": `rules: ${RULE_FORMS.join(", ")}` },
       forWorkspace: true,
       confirms: true,
       examples: [

@@ -242,7 +242,7 @@ async function checkQueue(database: Queryable): Promise<Check[]> {
       ? warning(
           "due runs",
           "ReturnsRunsDue",
-          `${due} runs are due, the oldest for ${forPeople(oldest)}, and no worker has started it: start a worker, or raise SYNC_RUNS.`,
+          `${due === 1 ? "1 run is" : `${due} runs are`} due, the oldest for ${forPeople(oldest)}, and no worker has started it: start a worker, or raise SYNC_RUNS.`,
         )
       : fine("due runs", due === 0 ? "none" : `${due}, and none for long`),
     uploads > 0
@@ -301,10 +301,10 @@ async function checkDeliveries(database: Queryable): Promise<Check[]> {
   const pending = sum(rows.map((row) => row.pending));
   const oldest = Math.max(0, ...rows.map((row) => row.age_seconds ?? 0));
   if (oldest <= HOUR_SECONDS) {
-    const few = `${pending} alerts are waiting, none for long`;
+    const few = `${pending === 1 ? "1 alert is" : `${pending} alerts are`} waiting, none for long`;
     return [fine("deliveries", pending === 0 ? "no alert is waiting to be delivered" : few)];
   }
-  const message = `${pending} alerts are due at their endpoints, the oldest for ${forPeople(oldest)}: ./returns notify list shows why.`;
+  const message = `${pending === 1 ? "1 alert is" : `${pending} alerts are`} due at their endpoints, the oldest for ${forPeople(oldest)}: ./returns notify list shows why.`;
   return [warning("deliveries", "ReturnsDeliveriesLate", message)];
 }
 

@@ -11,7 +11,12 @@ import {
   isCoordinator,
   workOnOneShardAtATime,
 } from "./queries/distribute.ts";
-import { appliedMigrations, FIRST_MIGRATION, type AppliedMigration } from "./queries/installation.ts";
+import {
+  appliedMigrations,
+  hasMigrations,
+  FIRST_MIGRATION,
+  type AppliedMigration,
+} from "./queries/installation.ts";
 import { applyRoles, closeFunctions, planRoles } from "./roles.ts";
 import {
   applyWorkspaceViews,
@@ -216,16 +221,11 @@ export async function schemaLevel(
   return works && isComplete ? "ahead" : "newer";
 }
 
-async function readApplied(connection: Connection): Promise<AppliedMigration[]> {
-  try {
-    return await appliedMigrations(connection);
-  } catch (error) {
-    if ((error as pg.DatabaseError).code === UNDEFINED_TABLE) return [];
-    throw error;
-  }
+/** The migrations that the database has run; of an empty one none. */
+export async function readApplied(database: Queryable): Promise<AppliedMigration[]> {
+  return (await hasMigrations(database)) ? appliedMigrations(database) : [];
 }
 
-const UNDEFINED_TABLE = "42P01";
 /** The refusals of a user without rights, a replica or a full disk, before any lock is taken. */
 const TRY_TO_CREATE = `begin; create table ${MIGRATIONS_TABLE}_attempt (id integer); rollback`;
 

@@ -1,21 +1,13 @@
 import { impossible } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
-import { isMigrationDue, schemaLevel, UNUSABLE, type SchemaLevel } from "../../store/migrate.ts";
-import { appliedMigrations } from "../../store/queries/installation.ts";
+import { isMigrationDue, readApplied, schemaLevel, UNUSABLE, type SchemaLevel } from "../../store/migrate.ts";
 import { seesWorkers } from "../../store/worker-session.ts";
 
 export type { SchemaLevel };
 
-const UNDEFINED_TABLE = "42P01";
-
 /** Whether the database's schema is current; that of an empty database is behind. */
 export async function readSchemaLevel(database: Queryable): Promise<SchemaLevel> {
-  try {
-    return await schemaLevel(await appliedMigrations(database));
-  } catch (error) {
-    if ((error as { code?: string }).code === UNDEFINED_TABLE) return "behind";
-    throw error;
-  }
+  return schemaLevel(await readApplied(database));
 }
 
 /** Whether the schema is behind, or roles wait for their rights. */

@@ -14,7 +14,7 @@ import {
 } from "../installation/queries.ts";
 import { COORDINATOR_TABLES, listForeignKeys } from "../../store/queries/distribute.ts";
 import { lockWorkspace } from "../../store/queries/import-stage.ts";
-import { appliedMigrations } from "../../store/queries/installation.ts";
+import { readApplied } from "../../store/migrate.ts";
 import { findPlan } from "../plan/queries.ts";
 import { wakeWorkspace } from "../../store/queries/run-queue.ts";
 import type { DirectoryRow, ShopKeyRange } from "../../store/queries/workspace-directory.ts";
@@ -357,11 +357,7 @@ async function requireSameInstallation(database: Database, target: Database): Pr
 }
 
 async function readLevel(database: Database): Promise<string> {
-  const applied = await appliedMigrations(database).catch((error: unknown) => {
-    if ((error as { code?: string }).code === "42P01") return [];
-    throw error;
-  });
-  return applied.at(-1)?.name ?? "none";
+  return (await readApplied(database)).at(-1)?.name ?? "none";
 }
 
 /** The domain and the shop key must be free in the target, now and later, and its plan must allow the same. */

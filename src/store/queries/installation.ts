@@ -1,4 +1,4 @@
-import { query, requireRow } from "../query.ts";
+import { query, requireRow, requireValue } from "../query.ts";
 
 /** The database server's version: 180004 and "18.4". */
 export const serverVersion = requireRow<{ number: number; name: string }>(
@@ -15,6 +15,12 @@ export type AppliedMigration = {
 
 /** The schema of 1.0.0: a database that had run the migrations of 0.x keeps their rows before it. */
 export const FIRST_MIGRATION = "0001_schema";
+
+/** Whether the database has run any migration: an error would be a line in its log at each first start. */
+export const hasMigrations = requireValue<boolean>(
+  "has_migrations",
+  "select to_regclass('schema_migration') is not null as has_migrations",
+);
 
 /**
  * One row per migration of 1.0.0 and later that the database has run, or else per migration of 0.x, oldest first; read as JSON
