@@ -220,14 +220,15 @@ function findAttack(pattern: string, flags: string): Attack | null {
     const times: number[] = [];
     for (const [index, length] of LENGTHS.entries()) {
       const text = textOf(attack, length);
-      const shorterMs = times[index - STEPS_BACK] ?? Infinity;
-      const growth = length / (LENGTHS[index - STEPS_BACK] ?? length);
+      const shorter = LENGTHS[index - STEPS_BACK] ?? length;
       const leastMs = index === LENGTHS.length - 1 ? SHORTEST_MS : LONG_MS;
-      const isSlow = (milliseconds: number): boolean =>
-        milliseconds > leastMs && milliseconds / shorterMs > growth * MOST_GROWTH;
+      const isSlow = (milliseconds: number, shorterMs: number): boolean =>
+        milliseconds > leastMs && milliseconds / shorterMs > (length / shorter) * MOST_GROWTH;
       const milliseconds = timeOf(text);
-      // Again and again, because a pause of the process is no time of the pattern.
-      if (isSlow(milliseconds) && TRIES.every(() => isSlow(timeOf(text)))) return attack;
+      // Both again and again, because a pause of the process is no time of the pattern, and a processor is not always as fast.
+      const isStillSlow = (): boolean => isSlow(timeOf(text), timeOf(textOf(attack, shorter)));
+      if (isSlow(milliseconds, times[index - STEPS_BACK] ?? Infinity) && TRIES.every(isStillSlow))
+        return attack;
       times.push(milliseconds);
     }
   }
