@@ -1,31 +1,52 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
+import { CONSOLE_ASSETS, layout } from "../src/console/layout.ts";
 import { SETTINGS } from "../src/console/registry.ts";
-import { useChromium } from "./support/chromium.ts";
-import { actAs, scene, type Member } from "./support/scene.ts";
+import { contentSecurityPolicy } from "../src/console/request-rules.ts";
+import { progress, type Progress } from "../src/console/views/progress.ts";
+import { html, renderHtml } from "../src/lib/html.ts";
+import { startShopifySimulator, type ShopifySimulator } from "../tools/simulators/shopify/start.ts";
+import { useChromium, type PageOptions } from "./support/chromium.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
-import { wrongLooks } from "./support/page-looks.ts";
 import { sendNotice } from "./support/console-states.ts";
+import { axeViolations, wrongLooks } from "./support/page-looks.ts";
+import { actAs, scene, type Member } from "./support/scene.ts";
+import { startTestService, type TestService } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
+import { APP, APP_OPTIONS } from "./support/webhooks.ts";
 import { readZip } from "./support/zip.ts";
 
-/** What owners do on the pages of settings, in a real browser: with JavaScript and without, and without a mouse. */
+/** What owners do on the pages of settings and of sources, in a real browser: with JavaScript and without, and without a mouse; and how the progress of a job is shown. */
 
 const ERASE = { name: "Erase this workspace" };
 const home = `http://localhost:${new URL(service.address).port}`;
 let tenant: Tenant;
 /** Of a small store. */
 let keyed: Member;
+/** A service of an app at Shopify, and a shop there. */
+let connecting: TestService;
+let shop: ShopifySimulator;
+const jobs = createServer(answerJob);
 
 const chromium = useChromium(async () => {
   keyed = await (await scene({ store: "small" })).member();
   tenant = await createTenant(service.database);
   const { userId } = await actAs(service, tenant, "owner", "Olive");
   await sendNotice(service, tenant, [userId]);
+  connecting = await startTestService({ ...APP_OPTIONS, PUBLIC_URL: "http://localhost" });
+  shop = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
+  await new Promise<void>((listening) => jobs.listen(0, "localhost", listening));
+  return async () => {
+    jobs.close();
+    await shop.stop();
+    await connecting.stop();
+  };
 });
 
 /** A separate browser, signed in; any console message fails the test. */
@@ -312,5 +333,176 @@ test("Enter in a field sends its form, and the focus lands on the message", asyn
       }
     }
     assert.ok(sent.length >= 6, sent.join(", "));
+  });
+});
+
+/** 320 px is a page of 1280 px at 400 %. */
+const WIDTHS = [320, 360, 1440];
+
+const withPage = (
+  context: TestContext,
+  options: PageOptions,
+  use: (page: Page) => Promise<void>,
+): Promise<void> => chromium.withPage(context, { expected: /status of (?:409|400)/u, ...options }, use);
+
+test("without JavaScript a source is connected, asked for runs and disconnected", async (context) => {
+  if (chromium.isMissing(context)) return;
+  const { shopKey, member } = await scene({ on: connecting, readiness: "installing" });
+  const owner = await member();
+  await withPage(context, { as: owner, javaScriptEnabled: false }, async (page) => {
+    const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
+    await page.goto(owner.home);
+    await page.getByRole("link", { name: "Connect Shopify" }).click();
+    const form = page.locator("form", { hasText: "Token" });
+    await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);
+    await form.getByLabel("Another address").fill(shop.url);
+    await form.getByLabel("Token").fill("shpat_wrong");
+    await press("Connect Shopify");
+    await page.getByText("Shopify rejected this access token").waitFor();
+    assert.equal(await form.getByLabel("Another address").inputValue(), shop.url);
+    assert.equal(await form.getByLabel("Token").inputValue(), "");
+    await form.getByLabel("Token").fill(shop.token);
+    await press("Connect Shopify");
+    await page.getByText("Waiting to read everything").waitFor();
+    await page.getByText("Webhooks are not registered").or(page.getByText("is synced from now on")).waitFor();
+
+    await connecting.database.query(
+      "update data_source set last_synced_at = now(), status = 'ok' where shop_key = $1 and source = 'shopify'",
+      [shopKey],
+    );
+    await page.getByRole("link", { name: "Shopify", exact: true }).click();
+    await press("Cancel backfill");
+    await page.getByText("The backfill is canceled").waitFor();
+    await press("Sync now");
+    await page.getByText("Sync requested").waitFor();
+    await page.getByRole("link", { name: "Shopify", exact: true }).click();
+    await page.getByLabel("Type shopify to confirm").fill("shopify");
+    await press("Disconnect Shopify");
+    await page.getByText("shopify is disconnected").waitFor();
+    await page.getByRole("link", { name: "Connect Shopify again" }).waitFor();
+  });
+});
+
+test("a refused key has the focus on what is wrong with it, and looks well", async (context) => {
+  if (chromium.isMissing(context)) return;
+  const owner = await (await scene({ on: connecting })).member();
+  await withPage(context, { as: owner }, async (page) => {
+    await page.goto(`${owner.home}/settings/sources/loop/connect`);
+    await page.getByLabel("API key").fill("two words");
+    await page.getByRole("button", { name: "Connect Loop" }).click();
+    await page.getByRole("alert").getByText("The API key must be one word").waitFor();
+    await page.waitForFunction("document.activeElement.role === 'alert'", undefined, { timeout: 8000 });
+    assert.deepEqual(await wrongLooks(page, "a refused key", WIDTHS), []);
+  });
+});
+
+test("a link of the console leads through the approval back to the progress of the shop", async (context) => {
+  if (chromium.isMissing(context)) return;
+  const owner = await (await scene({ on: connecting })).member();
+  await withPage(context, { as: owner }, async (page) => {
+    await page.goto(`${owner.home}/settings/sources/shopify/connect`);
+    const form = page.locator("form", { hasText: "Create link" });
+    await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);
+    await form.getByLabel("Another address").fill(shop.url);
+    await form.getByRole("button", { name: "Create link" }).click();
+    const link = await page.getByRole("link", { name: "Approve at Shopify" }).getAttribute("href");
+    assert.match(link ?? "", /^http:\/\/localhost\/connect\/shopify\?link=/u);
+    assert.deepEqual(await wrongLooks(page, "a link", WIDTHS), []);
+    assert.ok(!connecting.logs.join("").includes(new URL(link ?? "").searchParams.get("link") ?? ""));
+  });
+});
+
+const NOW = new Date("2026-07-01T12:00:00Z");
+const WAITING: Progress = {
+  stage: "Waiting for a worker",
+  done: null,
+  total: null,
+  startedAt: null,
+  endedAt: null,
+  nextHref: null,
+};
+const READING = {
+  ...WAITING,
+  stage: "Reading <b>orders",
+  done: 1200,
+  total: 5000,
+  startedAt: new Date(NOW.getTime() - 65_000),
+};
+const ENDED = { ...READING, stage: "Everything has been read", done: 5000, endedAt: NOW };
+
+/** What the next loads of a job's page show; the last one stays. null = the service is away. */
+let states: (Progress | null)[] = [];
+
+function answerJob(request: IncomingMessage, response: ServerResponse): unknown {
+  const asset = CONSOLE_ASSETS.all.find(({ path }) => path === request.url);
+  if (asset !== undefined) return response.setHeader("Content-Type", asset.type).end(asset.body);
+  if (request.url === "/next") return response.setHeader("Content-Type", "text/html").end("<h1>Next</h1>");
+  const state = states.length > 1 ? states.shift() : states[0];
+  if (state === undefined || state === null) return response.writeHead(503).end();
+  return response
+    .setHeader("Content-Security-Policy", contentSecurityPolicy())
+    .setHeader("Content-Type", "text/html; charset=utf-8")
+    .end(pageOf(state));
+}
+
+function pageOf(state: Progress): string {
+  return renderHtml(
+    layout({
+      title: "A job",
+      scripts: [CONSOLE_ASSETS.pageScript],
+      userName: null,
+      workspace: null,
+      isRunning: state.endedAt === null,
+      above: null,
+      body: html`<h1>A job</h1>
+        <a href="/elsewhere">A link</a>
+        ${progress(state, NOW)}`,
+      below: null,
+    }),
+  );
+}
+
+async function watch(
+  context: TestContext,
+  options: { javaScriptEnabled: boolean },
+  use: (page: Page) => Promise<void>,
+): Promise<void> {
+  await chromium.withPage(context, { ...options, expected: /status of 503/u }, async (page) => {
+    await page.goto(`http://localhost:${(jobs.address() as AddressInfo).port}/job`);
+    await use(page);
+  });
+}
+
+test("with script the counts change in place, over an answer that fails, and the end leads on", async (context) => {
+  states = [WAITING, null, READING, { ...READING, done: 2400 }, { ...ENDED, nextHref: "/next" }];
+  await watch(context, { javaScriptEnabled: true }, async (page) => {
+    await page.getByText("Waiting to start").waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await page.getByRole("link", { name: "A link" }).focus();
+    await page.getByText("1,200 of 5,000").waitFor();
+    assert.equal(await page.locator("[data-live=stage]").innerText(), "Reading <b>orders");
+    assert.match(await page.locator("[data-live=elapsed]").innerText(), /^1 min 5 s$/u);
+    assert.equal(await page.evaluate("document.activeElement.textContent"), "A link");
+    await page.getByText("2,400 of 5,000").waitFor();
+    assert.equal(await page.locator("progress").getAttribute("value"), "2400");
+    await page.getByRole("heading", { name: "Next" }).waitFor();
+  });
+});
+
+test("a job that leads nowhere ends with its page as a whole", async (context) => {
+  states = [READING, ENDED];
+  await watch(context, { javaScriptEnabled: true }, async (page) => {
+    await page.getByText("Everything has been read").waitFor();
+    await page.locator("[data-progress=ended]").waitFor();
+    assert.equal(await page.locator("progress").count(), 0);
+  });
+});
+
+test("without script the browser loads the page again by itself, until the job has ended", async (context) => {
+  states = [READING, { ...ENDED, nextHref: "/next" }];
+  await watch(context, { javaScriptEnabled: false }, async (page) => {
+    await page.getByText("1,200 of 5,000").waitFor();
+    await page.getByText("Everything has been read").waitFor();
+    assert.equal(await page.locator("noscript").count(), 0);
   });
 });
