@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, inOrder, queryColumn } from "../query.ts";
+import { command, inOrder, queryColumn, requireValue } from "../query.ts";
 import { IS_LISTING, LINE_VENDOR, NO_LISTING } from "./listing.ts";
 
 /** Every entity that rows `c` of cells are part of, once each; `by`: further columns to group by, with a comma first. */
@@ -330,6 +330,13 @@ export const listHeldMonths = queryColumn<string, [shopKey: number, months: read
             and (exists (select from cohort c where c.shop_key = $1 and c.entity_kind in ${KINDS} and c.cohort_month = m.month)
               or exists (select from group_day d where d.shop_key = $1 and d.sold_on >= m.month
                             and d.sold_on < (m.month + interval '1 month')::date))`,
+);
+
+/** The sold units of the largest of the months that are rolled up. Primary key of cohort. */
+export const findMostUnits = requireValue<number, [shopKey: number, months: readonly string[]], Connection>(
+  "find_most_units",
+  `select coalesce(max(c.sold_units), 0) as units from cohort c
+          where c.shop_key = $1 and c.entity_kind = 'workspace' and c.entity_key = '' and c.cohort_month = any($2::date[])`,
 );
 
 /** Adds the rows of a month (its first day) that holds none. */
