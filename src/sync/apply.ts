@@ -5,7 +5,7 @@ import { projectOrder } from "../metrics/classify.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { planAsUsual, planForManyRows, planForRun } from "../store/query.ts";
-import { addMonth, changeMonth, findMostUnits, listHeldMonths } from "../store/queries/cohort-rollup.ts";
+import { addMonth, changeMonth, listHeldMonths } from "../store/queries/cohort-rollup.ts";
 import {
   clearDirtyMonths,
   listCohortMonths,
@@ -138,10 +138,10 @@ async function rollUp(
   { sums }: { sums: "all" | "changed" },
 ): Promise<void> {
   if (months.length === 0) return;
-  const most = await findMostUnits(connection, shopKey, months);
-  await planForManyRows(connection, most > FEW_UNITS ? "large" : "small");
+  const heldMonths = await listHeldMonths(connection, shopKey, months);
+  const held = new Set(heldMonths.map(({ month }) => month));
+  await planForManyRows(connection, heldMonths.some(({ units }) => units > FEW_UNITS) ? "large" : "small");
   await putListings(connection, shopKey, months);
-  const held = new Set(await listHeldMonths(connection, shopKey, months));
   const skus = new Set<string>();
   const toSum = (): string[] | null =>
     sums === "all" || held.size < months.length || skus.size > MANY_ROWS ? null : [...skus];

@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, inOrder, queryColumn, requireValue } from "../query.ts";
+import { command, inOrder, query, queryColumn } from "../query.ts";
 import { IS_LISTING, LINE_VENDOR, NO_LISTING } from "./listing.ts";
 
 /** Every entity that rows `c` of cells are part of, once each; `by`: further columns to group by, with a comma first. */
@@ -322,21 +322,19 @@ const GROUP_DAYS: Month = {
   )`,
 };
 
+/** A month (its first day) that holds rows, and the units that the workspace sold in it. */
+type HeldMonth = { month: string; units: number };
+
 /** The months, of those given (first days), that hold rows. Primary keys of cohort and group_day. */
-export const listHeldMonths = queryColumn<string, [shopKey: number, months: readonly string[]], Connection>(
+export const listHeldMonths = query<HeldMonth, [shopKey: number, months: readonly string[]], Connection>(
   "list_held_months",
-  `select m.month from workspace w cross join unnest($2::date[]) m (month)
+  `select m.month, coalesce((select c.sold_units from cohort c where c.shop_key = $1 and c.entity_kind = 'workspace'
+                                and c.entity_key = '' and c.cohort_month = m.month), 0) as units
+           from workspace w cross join unnest($2::date[]) m (month)
           where w.shop_key = $1
             and (exists (select from cohort c where c.shop_key = $1 and c.entity_kind in ${KINDS} and c.cohort_month = m.month)
               or exists (select from group_day d where d.shop_key = $1 and d.sold_on >= m.month
                             and d.sold_on < (m.month + interval '1 month')::date))`,
-);
-
-/** The sold units of the largest of the months that are rolled up. Primary key of cohort. */
-export const findMostUnits = requireValue<number, [shopKey: number, months: readonly string[]], Connection>(
-  "find_most_units",
-  `select coalesce(max(c.sold_units), 0) as units from cohort c
-          where c.shop_key = $1 and c.entity_kind = 'workspace' and c.entity_key = '' and c.cohort_month = any($2::date[])`,
 );
 
 /** Adds the rows of a month (its first day) that holds none. */
