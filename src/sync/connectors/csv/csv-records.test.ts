@@ -105,3 +105,21 @@ test("a row that is too long or never ends is refused, and a long one is read, i
   const [, wide, last] = await read(inChunks(`h\n${"a,".repeat(300_000)}\n"b"`));
   assert.deepEqual([wide?.cells.length, wide?.line, last], [300_001, 2, { cells: ["b"], line: 3 }]);
 });
+
+test("rows with quotes take no longer where lines without quotes stand between them", async () => {
+  const shortest = async (text: string): Promise<number> => {
+    const times: number[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      const before = process.cpuUsage();
+      await read([text]);
+      times.push(process.cpuUsage(before).user);
+    }
+    return Math.min(...times);
+  };
+  const [together, apart] = [
+    `h\n${'"a"\n'.repeat(20_000)}${"a\n".repeat(20_000)}`,
+    `h\n${'"a"\na\n'.repeat(20_000)}`,
+  ];
+  const [least, most] = [await shortest(together), await shortest(apart)];
+  assert.ok(most < 5 * least, `${most} instead of ${least} µs`);
+});
