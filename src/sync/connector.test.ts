@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pollIntervalMs } from "./connector.ts";
+import { pollIntervalMs, SourceFailed, SourceRefused } from "./connector.ts";
 
 test("a poll comes as often as an order, within its limits, and rarely where webhooks tell of all changes", () => {
   const minutes = (kind: "store" | "label_cost", weekOrders: number, isToldByWebhooks = false): number =>
@@ -14,4 +14,12 @@ test("a poll comes as often as an order, within its limits, and rarely where web
     [60, 60, 120, 720],
   );
   assert.equal(minutes("store", 100_000, true), 720);
+});
+
+test("what a sentence quotes of an answer can be stored and shown, whatever the source has answered", () => {
+  for (const Failure of [SourceFailed, SourceRefused]) {
+    const { message, name } = new Failure(`It answered a\u0000b\ud800${"é".repeat(2000)}.`);
+    assert.match(message, /^It answered ab\ufffdé+$/u, name);
+    assert.ok(Buffer.byteLength(message) <= 1024);
+  }
 });

@@ -1,6 +1,7 @@
 import type { Database } from "../store/database.ts";
 import type { SourceKind } from "../store/queries/data-source.ts";
 import type { SyncKind } from "../store/queries/sync-request.ts";
+import { cleanLabel } from "./connectors/shared/text.ts";
 
 /** A source that the worker reads. */
 export type Connector = {
@@ -117,13 +118,20 @@ export type SyncOutcome = {
   isChanged?: boolean;
 };
 
-/** The source refuses our credentials; it has to be reconnected. `message` is one sentence. */
-export class SourceRefused extends Error {
+/** One sentence. It may quote what a source has answered: without what no database stores, and short enough for a page. */
+class SourceError extends Error {
+  constructor(sentence: string) {
+    super(cleanLabel(sentence) ?? "");
+  }
+}
+
+/** The source refuses our credentials; it has to be reconnected. */
+export class SourceRefused extends SourceError {
   override name = "SourceRefused";
 }
 
-/** The source failed; a later run may succeed. `message` is one sentence. */
-export class SourceFailed extends Error {
+/** The source failed; a later run may succeed. */
+export class SourceFailed extends SourceError {
   override name = "SourceFailed";
 }
 
