@@ -252,19 +252,21 @@ test("a hostile shop ends its own run in one sentence, and no list of it is endl
   }
 });
 
-test("ids without end are refused before they fill the disk", async () => {
-  const { sync } = await hostile((route, query) => {
-    const first = Number(query.get("offset") ?? 0) + 1;
-    const ids = Array.from({ length: 100 }, (_, index) => first + index);
-    const asked = query.get("include")?.split(",").map(Number) ?? ids;
-    return route === "orders" ? asked.map((id) => orderOf(id)) : [];
-  });
-  const place = { stage: 0, lastId: 9_999_990, offset: 9_999_980 };
-  const reading = { kind: "backfill", startedAt: "2026-06-01T00:00:00.000Z", since: null, ...place };
-  await assert.rejects(
-    sync("backfill", { cursor: { watermark: null, reading } }),
-    /list of orders does not end: it has more than 10000000 rows/u,
-  );
+test("ids without end are refused before they fill the disk, also where pages seem to lose what was read", async () => {
+  let newest = 9_999_900;
+  for (const [place, firstOf] of [
+    [{ lastId: 9_999_990, offset: 9_999_980 }, (offset: number) => offset],
+    [{ lastId: newest, offset: 0, read: newest }, () => (newest += 100) - 100],
+  ] as const) {
+    const { sync } = await hostile((route, query) => {
+      const first = firstOf(Number(query.get("offset") ?? 0)) + 1;
+      const asked = query.get("include")?.split(",") ?? Array.from({ length: 100 }, (_, at) => first + at);
+      return route === "orders" ? asked.map((id) => orderOf(Number(id))) : [];
+    });
+    const reading = { startedAt: "2026-06-01T00:00:00.000Z", since: null, stage: 0, ...place };
+    const cursor = { watermark: null, reading };
+    await assert.rejects(sync("backfill", { cursor }), /does not end: it has more than 10000000 rows/u);
+  }
 });
 
 test("a total that lies, pages of other lengths than were asked for, and halves of characters lose no order", async () => {

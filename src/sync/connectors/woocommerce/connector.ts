@@ -123,10 +123,10 @@ type Reading = Place & {
   stage: number;
 };
 
-/** The last id read from a list, and the position to continue at. */
-type Place = { lastId: number; offset: number };
+/** The last id read from a list, the position to continue at, and how many rows were read, which earlier versions did not store. */
+type Place = { lastId: number; offset: number; read?: number };
 
-const BEGIN: Place = { lastId: 0, offset: 0 };
+const BEGIN: Place = { lastId: 0, offset: 0, read: 0 };
 
 type Run = StoreRun<Cursor> & { client: WooClient; shop: WooSettings };
 
@@ -242,7 +242,7 @@ async function* readPages(
   { client, signal }: Run,
   list: string,
   filter: Readonly<Record<string, string>>,
-  { lastId, offset }: Place,
+  { lastId, offset, read = offset }: Place,
 ) {
   let longest = SEEN + 1;
   for (let known = 0; ;) {
@@ -263,16 +263,18 @@ async function* readPages(
       continue;
     }
     const later = rows.filter(({ id }) => id > lastId);
+    read += later.length;
     known = later.length === 0 ? known + 1 : 0;
     const endless = `The shop's list of ${list} does not end: it`;
     if (known === MOST_KNOWN_PAGES) throw new SourceFailed(`${endless} repeats the rows of its pages.`);
-    if (offset > MOST_ROWS) throw new SourceFailed(`${endless} has more than ${MOST_ROWS} rows.`);
+    if (Math.max(offset, read) > MOST_ROWS)
+      throw new SourceFailed(`${endless} has more than ${MOST_ROWS} rows.`);
     // A shorter page without anything new is the end, whatever a plugin makes of the total and of the length of pages.
     const isLast = known > 0 && rows.length < longest;
     const done = offset + rows.length;
     lastId = Math.max(lastId, ...later.map(({ id }) => id));
     offset += Math.max(1, rows.length - SEEN);
-    if (known === 0) yield { rows: later, lastId, offset, done, total };
+    if (known === 0) yield { rows: later, lastId, offset, read, done, total };
     if (isLast) return;
   }
 }
