@@ -137,19 +137,29 @@ export function inOrder<Inputs extends readonly unknown[], Result, On extends Qu
 /** The next rows of a cursor; empty at the end. */
 export type NextRows<Row> = () => Promise<Row[]>;
 
-/** Opens a cursor over the rows of `select`, read in chunks of the given size; it is closed when it is exhausted. */
+/** Of a fetch. As objects and with what is made of them, a chunk and the next one take up to twenty times as much. */
+const MOST_FETCHED_BYTES = 16 * 1024 ** 2;
+
+/**
+ * Opens a cursor over the rows of `select`, read in chunks of the given size; it is closed when it is exhausted. `longest`, for rows
+ * that strangers make as long as they like: the bytes of the longest one, by which chunks have fewer rows.
+ */
 export function cursor<Row extends object, Inputs extends readonly unknown[] = []>(
   name: string,
   rowsPerFetch: number,
   select: string,
+  longest?: Query<Inputs, number, Connection>,
 ): Query<Inputs, NextRows<Row>, Connection> {
   const open = command<Inputs, Connection>(`open_${name}`, `declare ${name} no scroll cursor for ${select}`);
   return async (connection, ...inputs) => {
+    const bytes = (await longest?.(connection, ...inputs)) ?? 0;
+    const rowsOfBytes = Math.floor(MOST_FETCHED_BYTES / Math.max(1, bytes));
+    const most = Math.max(1, Math.min(rowsPerFetch, rowsOfBytes));
     await open(connection, ...inputs);
     let isOpen = true;
     return async () => {
       if (!isOpen) return [];
-      const { rows } = await connection.client.query<Row>(`fetch ${rowsPerFetch} from ${name}`);
+      const { rows } = await connection.client.query<Row>(`fetch ${most} from ${name}`);
       isOpen = rows.length > 0;
       if (!isOpen) await connection.client.query(`close ${name}`);
       return rows;

@@ -173,6 +173,11 @@ export const openStagedOrders = cursor<StagedOrderRow>(
   `select s.order_id, ${IS_TOO_LARGE} as is_too_large,
             case when ${IS_TOO_LARGE} then left(${ROWS_OF_ORDER}, 100) else ${ROWS_OF_ORDER} end as rows
        from staged_order_row s group by s.order_id order by s.order_id`,
+  requireValue(
+    "measure_staged_orders",
+    `select coalesce(max(o.bytes), 0)::float8 as longest
+       from (select least(sum(octet_length(s.rows)), ${MOST_ORDER_BYTES}) as bytes from staged_order_row s group by s.order_id) o`,
+  ),
 );
 
 /** Rows of the stage that one statement takes to their workspace. */

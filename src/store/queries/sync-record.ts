@@ -83,6 +83,12 @@ export const countRecords = requireValue<number, [shopKey: number, source: strin
 
 const ROWS_PER_FETCH = 2000;
 
+/** The bytes of the longest record of a source. */
+const measureRecords = requireValue<number, [shopKey: number, source: string], Connection>(
+  "measure_sync_records",
+  `select coalesce(max(octet_length(r.record)), 0) as longest from sync_record r where r.shop_key = $1 and r.source = $2`,
+);
+
 /** One fetched record of an order. `document` is the order's stored document, on at least one of its rows. */
 export type OrderRecordRow = { order_id: string; part: string; record: string; document: unknown };
 
@@ -119,6 +125,7 @@ export const openOrderRecords = cursor<OrderRecordRow, [shopKey: number, source:
               (select d.document from order_document d where d.shop_key = $1 and d.order_id = s.order_id)
             end as document
        from sorted s`,
+  measureRecords,
 );
 
 /** One fetched record of a product. */
@@ -132,6 +139,7 @@ export const openProductRecords = cursor<ProductRecordRow, [shopKey: number, sou
        from sync_record r
       where r.shop_key = $1 and r.source = $2 and r.part in ('product', 'variant', 'whole_product')
       order by 1, r.record_number`,
+  measureRecords,
 );
 
 /** Requests the refunds of every fetched order that has some. */

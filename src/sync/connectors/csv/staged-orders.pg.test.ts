@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { csv, startImportWorkspace, type FolderFiles } from "../../../../tests/support/import-workspace.ts";
+import { createStage, openStagedOrders } from "../../../store/queries/import-stage.ts";
 import { rebuildWorkspace } from "../../rebuild.ts";
 import { readStored } from "../../stored-document.ts";
 import { use } from "../../../../tests/support/use.ts";
@@ -179,4 +180,19 @@ test("orders that all change, over several portions and slices, end up as if the
   const tables = ["order_document", "order_line", "cohort", "sku"] as const;
   const [left, right] = [await shop.dump(changed), await shop.dump(alone)];
   for (const table of tables) assert.deepEqual(left[table], right[table], table);
+});
+
+test("orders with many rows are fetched a few at a time", async () => {
+  const fetched = await shop.database.transaction(async (connection) => {
+    await createStage(connection);
+    await connection.client.query(
+      `insert into staged_order_row (line_number, order_id, rows)
+       select n, 'o' || n, repeat('x', case when n <= 20 then 3900000 else 10 end) from generate_series(1, 30) n`,
+    );
+    const next = await openStagedOrders(connection);
+    const counts: number[] = [];
+    for (let rows = await next(); rows.length > 0; rows = await next()) counts.push(rows.length);
+    return counts;
+  });
+  assert.deepEqual(fetched, [4, 4, 4, 4, 4, 4, 4, 2]);
 });

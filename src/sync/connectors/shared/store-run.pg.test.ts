@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
-import { addPending, listPending } from "../../../store/queries/sync-record.ts";
+import { addPending, listPending, openOrderRecords } from "../../../store/queries/sync-record.ts";
 import { drainPending, type StoreRun } from "./store-run.ts";
 import { use } from "../../../../tests/support/use.ts";
 
@@ -37,4 +37,20 @@ test("M5: an order that is asked for again while others are fetched is fetched i
     left.map((row) => row.record_id),
     ["o0", "o6"],
   );
+});
+
+test("long records, as a hostile store sends them, are fetched a few at a time", async () => {
+  const shopKey = await shop.open();
+  await shop.rows(
+    `insert into sync_record (shop_key, source, part, record_id, record)
+     select $1, 'woocommerce', 'whole_order', 'o' || n, repeat('x', 3000000) from generate_series(1, 24) n`,
+    [shopKey],
+  );
+  const fetched = await shop.database.transaction(async (connection) => {
+    const next = await openOrderRecords(connection, shopKey, "woocommerce");
+    const counts: number[] = [];
+    for (let rows = await next(); rows.length > 0; rows = await next()) counts.push(rows.length);
+    return counts;
+  });
+  assert.deepEqual(fetched, [5, 5, 5, 5, 4]);
 });
