@@ -194,6 +194,7 @@ const FIRST_RETRY_MS = 15_000;
 const WORKER_POLL_MS = 1000;
 const WORKER_GRACE_MS = 2000;
 const LONGEST_WORKER_STOP_MS = 8000;
+const WORKER_TURN_MS = 10 * 60_000;
 /** Pushing waits for receivers, not for the database. */
 const PUSH_CONNECTIONS = 2;
 
@@ -286,6 +287,7 @@ function workerOptions(
     pollMs: WORKER_POLL_MS,
     graceMs: WORKER_GRACE_MS,
     longestStopMs: LONGEST_WORKER_STOP_MS,
+    turnMs: WORKER_TURN_MS,
   };
 }
 

@@ -14,7 +14,7 @@ import { connectSource } from "../src/actions/sources/connect.ts";
 import { findConnection, putConnection } from "../src/store/queries/data-source.ts";
 import { addPending, countPending } from "../src/store/queries/sync-record.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
-import type { SyncContext } from "../src/sync/connector.ts";
+import { TurnOver, type SyncContext } from "../src/sync/connector.ts";
 import { createWooConnector } from "../src/sync/connectors/woocommerce/connector.ts";
 import { deriveKeys } from "../src/lib/keys.ts";
 import { sealSecrets } from "../src/sync/credentials.ts";
@@ -125,10 +125,8 @@ test("a run that is aborted at any page goes on where it was, to the same rows",
   for (let isDone = false; !isDone;) {
     const worker = new AbortController();
     const before = simulator.requests.length;
-    const run = sync("backfill", {
-      signal: worker.signal,
-      progress: () => worker.abort(new Error("the worker stops")),
-    });
+    const progress = () => worker.abort(new TurnOver());
+    const run = sync("backfill", { [asked % 2 === 0 ? "signal" : "turn"]: worker.signal, progress });
     isDone = await run.then(
       () => true,
       () => false,

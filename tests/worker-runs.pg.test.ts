@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../src/store/database.ts";
 import { findConnection } from "../src/store/queries/data-source.ts";
 import { listQuietRuns, listRuns, type RunRow } from "../src/actions/sources/queries.ts";
@@ -245,6 +246,40 @@ test("a worker that stops hands its run on: the next one continues where it was"
   );
   assert.ok(Number(runs[1]?.counts["records"]) <= 7);
   assert.ok(askedOf().length <= 11, `no page but the one under way was asked for twice: ${askedOf().join()}`);
+});
+
+test("a run that has had its turn hands its place on while others wait, and goes on after them", async () => {
+  const [slow, other] = [
+    await connectedShop(control, [["shopify", "store"]]),
+    await connectedShop(control, [["shopify", "store"]]),
+  ];
+  const order: number[] = [];
+  const patient: Connector = {
+    ...pageConnector(pages, "shopify", "store"),
+    sync: async ({ shopKey, turn }) => {
+      order.push(shopKey);
+      if (order.length > 1) return { counts: {}, notes: [] };
+      return new Promise<SyncOutcome>((_, reject) => {
+        turn?.addEventListener("abort", () => reject(turn.reason as Error));
+      });
+    },
+  };
+  await ask(slow.shopKey, "backfill");
+  await withWorker({ ...options(), connectors: [patient], concurrency: 1, turnMs: 50 }, async () => {
+    await eventually(async () => order.length === 1, "the slow run");
+    await sleep(500);
+    assert.equal((await runsOf(slow.shopKey))[0]?.status, "running", "nobody waits");
+    await ask(other.shopKey, "backfill");
+    for (const { shopKey } of [other, slow]) await idle(shopKey);
+  });
+  assert.deepEqual(order, [slow.shopKey, other.shopKey, slow.shopKey]);
+  assert.deepEqual(
+    (await runsOf(slow.shopKey)).map((run) => [run.status, run.error]),
+    [
+      ["interrupted", null],
+      ["succeeded", null],
+    ],
+  );
 });
 
 test("a worker whose connections are killed again and again goes on, and brings every run to its end", async () => {

@@ -90,6 +90,8 @@ export type SyncContext = {
   credentials: Credentials;
   /** Aborted when the worker stops: the connector throws the signal's reason at the next safe point. */
   signal: AbortSignal;
+  /** Aborted with `TurnOver` while others wait: a connector whose source may be as slow as it likes throws that where it can go on. */
+  turn?: AbortSignal | undefined;
   now(): Date;
   progress(progress: SyncProgress): void;
 };
@@ -133,6 +135,11 @@ export class SourceRefused extends SourceError {
 /** The source failed; a later run may succeed. */
 export class SourceFailed extends SourceError {
   override name = "SourceFailed";
+}
+
+/** A run has had its place for long while others wait: it goes on after them. */
+export class TurnOver extends Error {
+  override name = "TurnOver";
 }
 
 const HOUR_MS = 3_600_000;

@@ -12,7 +12,7 @@ import {
 } from "../store/queries/sync-request.ts";
 import type { SyncRequestRow } from "../store/queries/sync-request.ts";
 import { countQuietRuns, finishRun, settleSource, startRun } from "../store/queries/sync-run.ts";
-import { SourceFailed, SourceRefused, type SyncOutcome } from "./connector.ts";
+import { SourceFailed, SourceRefused, TurnOver, type SyncOutcome } from "./connector.ts";
 
 /** After a run that was cut off by the database, or whose connection was replaced, not by its source. */
 const RESUME_MS = 1000;
@@ -146,7 +146,7 @@ export function describeEnd(attempt: RunAttempt, runId: string): RunEnd {
     return { ...end, status: "succeeded", counts, notes, isQuiet: isChanged === false };
   }
   const { error, isStopped } = attempt;
-  if (isStopped) return { ...end, status: "interrupted" };
+  if (isStopped || error instanceof TurnOver) return { ...end, status: "interrupted" };
   if (error instanceof SourceRefused) return { ...end, error: error.message, isRefused: true };
   if (error instanceof WorkspaceStopped) return { ...end, status: "interrupted", error: error.message };
   if (error instanceof SourceFailed || error instanceof WorkspaceGone)

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { errorType, note, noteFailure, traced, traceFields, type Attributes } from "../lib/trace.ts";
 import type { Database } from "../store/database.ts";
 import { updateRunProgress } from "../store/queries/sync-run.ts";
-import type { Connector, Credentials, SyncProgress } from "./connector.ts";
+import type { Connector, Credentials, SyncContext, SyncProgress } from "./connector.ts";
 import { describeEnd, recordEnd, type RunAttempt, type RunEnd, type StartedRun } from "./run-record.ts";
 
 /** The process's resources for runs. */
@@ -31,14 +31,16 @@ const LONGEST_RETRY_MS = 15 * 60_000;
 const LONGEST_ABORT_MS = 15_000;
 
 /**
- * Executes a run that was started, and records its end. The run is handed on when `stop` aborts: the next one continues
- * it. `show` gets its progress. Throws only when the database does not answer; a run left open by that is abandoned.
+ * Executes a run that was started, and records its end. The run is handed on when `stop` aborts, and by some connectors when `turn`
+ * does: the next one continues it. `show` gets its progress. Throws only when the database does not answer; a run left open by that
+ * is abandoned.
  */
 export function executeRun(
   environment: RunEnvironment,
   run: StartedRun,
   stop: AbortSignal,
   show: (progress: SyncProgress) => void,
+  turn?: AbortSignal,
 ): Promise<RunResult> {
   const { connection, request, runId } = run;
   const attributes = {
@@ -49,14 +51,14 @@ export function executeRun(
     "returns.attempt": request.attempt,
   };
   return traced({ name: `run ${request.source}`, isRoot: true, attributes }, () =>
-    execute(environment, run, stop, show),
+    execute(environment, run, { signal: stop, turn }, show),
   );
 }
 
 async function execute(
   environment: RunEnvironment,
   run: StartedRun,
-  stop: AbortSignal,
+  signals: Pick<SyncContext, "signal" | "turn">,
   show: (progress: SyncProgress) => void,
 ): Promise<RunResult> {
   const { log, database } = environment;
@@ -65,7 +67,7 @@ async function execute(
   const fields = { run_id: runId, shop: connection.shop_domain, source, kind, ...traceFields() };
   log.info({ ...fields, attempt: request.attempt }, "run started");
   let last: SyncProgress | null = null;
-  const attempted = await attempt(environment, run, stop, (progress) => {
+  const attempted = await attempt(environment, run, signals, (progress) => {
     last = { ...progress };
     show(last);
   });
@@ -86,9 +88,10 @@ async function execute(
 async function attempt(
   environment: RunEnvironment,
   { connection, request }: StartedRun,
-  signal: AbortSignal,
+  signals: Pick<SyncContext, "signal" | "turn">,
   progress: (progress: SyncProgress) => void,
 ): Promise<RunAttempt> {
+  const { signal } = signals;
   const { database, connectors, openCredentials, now } = environment;
   const { shop_key: shopKey, source } = request;
   const connector = connectors.find((candidate) => candidate.source === source);
@@ -103,7 +106,7 @@ async function attempt(
       settings: connection.settings,
       cursor: connection.cursor,
       credentials: openCredentials(shopKey, source),
-      signal,
+      ...signals,
       now,
       progress,
     });

@@ -22,7 +22,7 @@ import type { SourceKey } from "../store/worker-session.ts";
 import { isLostDatabase } from "../lib/log-failure.ts";
 import { importUpload } from "../sync/connectors/csv/import-upload.ts";
 import { applyRules } from "../sync/apply.ts";
-import { pollIntervalMs } from "../sync/connector.ts";
+import { pollIntervalMs, type SyncProgress } from "../sync/connector.ts";
 import { startDueRun } from "../sync/run-record.ts";
 import { executeRun, type RunEnvironment } from "../sync/runs.ts";
 import { checkWorkspace, type UpkeepEnvironment } from "./upkeep.ts";
@@ -42,6 +42,8 @@ export type PollEnvironment = RunEnvironment &
 export type Poll = {
   place: SourceKey;
   stop: AbortSignal;
+  /** Of a run that may go on after others. */
+  turn?: AbortSignal;
   /** Gets what writes the progress that is not in the database yet. */
   show: (write: () => Promise<void>) => void;
 };
@@ -78,7 +80,7 @@ function within(intervalMs: number, now: Date): Date {
 async function pollSource(
   environment: PollEnvironment,
   queued: QueuedRow,
-  { stop, show }: Poll,
+  { stop, turn, show }: Poll,
 ): Promise<void> {
   const { database, queueDatabase, hasSchedule, now } = environment;
   const { shop_key: shopKey, source } = queued;
@@ -93,9 +95,9 @@ async function pollSource(
   const begunAt = now();
   const run = await startDueRun(database, { shopKey, source });
   if (run !== null) {
-    const { status, isQuiet } = await executeRun(environment, run, stop, (progress) =>
-      show(() => updateRunProgress(queueDatabase, shopKey, run.runId, progress)),
-    );
+    const showProgress = (progress: SyncProgress) =>
+      show(() => updateRunProgress(queueDatabase, shopKey, run.runId, progress));
+    const { status, isQuiet } = await executeRun(environment, run, stop, showProgress, turn);
     if (status === "succeeded") {
       await scheduleNext(environment, run.request, state, { begunAt, isQuiet });
       await evaluate(environment, queued);

@@ -3,6 +3,7 @@ import { within } from "../lib/within.ts";
 import { findStop, WorkspaceStopped } from "../store/queries/import-stage.ts";
 import { listQueued, listQueuedWorkspaces, postponePoll, takeDueTask } from "../store/queries/run-queue.ts";
 import { openWorkerSession, type SourceKey, type WorkerSession } from "../store/worker-session.ts";
+import { TurnOver } from "../sync/connector.ts";
 import { retryDelayMs } from "../sync/runs.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { pollPlace, type PollEnvironment } from "./poll.ts";
@@ -19,6 +20,8 @@ export type WorkerOptions = PollEnvironment & {
   pollMs: number;
   /** How long a stop waits for runs to reach a safe point. */
   longestStopMs: number;
+  /** How long a run keeps its place while others wait. */
+  turnMs: number;
 };
 
 export type Worker = {
@@ -56,6 +59,9 @@ type ActivePoll = {
   show: (() => Promise<void>) | null;
   /** Stops only this run. */
   stopping: AbortController;
+  begunMs: number;
+  /** Has it go on after others. */
+  turn: AbortController;
 };
 
 /** More than all workers have active at once, whose rows stay due: the next ones are found behind them. */
@@ -141,12 +147,22 @@ async function poll(state: State): Promise<void> {
   }
   if (hasSchedule) await claimWorkspaces(state);
   const free = concurrency - state.polls.size;
-  if (free <= 0) return;
+  const longest = free > 0 ? null : findLongest(state);
+  if (free <= 0 && longest === null) return;
   const due = (await listQueued(queueDatabase, MOST_QUEUED))
     .map((row) => ({ shopKey: row.shop_key, source: row.source }))
     .filter((place) => !state.polls.has(keyOf(place)));
   if (due.length === 0 || state.stopping.signal.aborted) return;
-  for (const claimed of await state.session.claim(due, free)) beginPoll(state, claimed);
+  if (longest !== null) longest.turn.abort(new TurnOver());
+  else for (const claimed of await state.session.claim(due, free)) beginPoll(state, claimed);
+}
+
+/** The run that has had its place for longest, and for its whole turn; null = none has. */
+function findLongest({ options, polls }: State): ActivePoll | null {
+  const over = [...polls.values()].filter(
+    ({ begunMs, turn }) => !turn.signal.aborted && performance.now() - begunMs > options.turnMs,
+  );
+  return over.toSorted((one, other) => one.begunMs - other.begunMs)[0] ?? null;
 }
 
 async function claimWorkspaces(state: State): Promise<void> {
@@ -202,8 +218,15 @@ async function watchRuns({ options, polls }: State): Promise<void> {
 function beginPoll(state: State, place: SourceKey): void {
   const { options, session } = state;
   const key = keyOf(place);
-  const stopping = new AbortController();
-  const active: ActivePoll = { shopKey: place.shopKey, done: Promise.resolve(), show: null, stopping };
+  const [stopping, turn] = [new AbortController(), new AbortController()];
+  const active: ActivePoll = {
+    shopKey: place.shopKey,
+    done: Promise.resolve(),
+    show: null,
+    stopping,
+    begunMs: performance.now(),
+    turn,
+  };
   state.polls.set(key, active);
   const stop = AbortSignal.any([state.stopping.signal, session.lost, stopping.signal]);
   const end = async (isDone: boolean): Promise<void> => {
@@ -212,7 +235,8 @@ function beginPoll(state: State, place: SourceKey): void {
     // There is room for another one.
     if (isDone) state.waking.abort();
   };
-  active.done = pollPlace(options, { place, stop, show: (write) => (active.show = write) }).then(
+  const show = (write: () => Promise<void>) => (active.show = write);
+  active.done = pollPlace(options, { place, stop, turn: turn.signal, show }).then(
     () => {
       if (state.failures.delete(key)) options.log.info(place, "the workspace's data can be reached again");
       return end(true);

@@ -42,6 +42,7 @@ export function workerOptions(
     pollMs: 100,
     graceMs: 200,
     longestStopMs: 5000,
+    turnMs: 600_000,
   };
 }
 

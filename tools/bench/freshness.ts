@@ -79,6 +79,7 @@ export async function measureFreshness(
     pollMs: 1000 / SPEED,
     graceMs: 2000,
     longestStopMs: 8000,
+    turnMs: 600_000,
   });
   try {
     for (let number = 0; number < workspaces; number += 1) {

@@ -141,8 +141,10 @@ export function createWooConnector(retryPolicy: Partial<RetryPolicy> = {}): Conn
 }
 
 async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<SyncOutcome> {
-  const { shopKey, currencyCode, credentials, signal } = context;
+  const { shopKey, currencyCode, credentials, turn = context.signal } = context;
   const shop = readSettings(context.settings);
+  // A shop may take as long as it likes. What it has sent is stored page by page.
+  const signal = AbortSignal.any([context.signal, turn]);
   const client = openClient({ url: shop.url, secrets: await credentials.read(), signal }, retryPolicy);
   const current = await client.currency();
   if (current !== currencyCode) {
