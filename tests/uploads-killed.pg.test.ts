@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { mkdir, readdir } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { startCommand, type RunningCommand } from "./support/command.ts";
@@ -193,11 +194,27 @@ async function takenAndHeld(shop: UploadWorkspace, id: string): Promise<() => Pr
 /** Nothing else waits in this database. */
 const waitsToFinish = async (): Promise<boolean> => (await countLockWaits(service.database)) > 0;
 
+/** As a killed worker of this machine leaves it. */
+async function makeLeftover(id: string): Promise<void> {
+  await mkdir(join(tmpdir(), `returns-upload-${id}.${NO_PROCESS}-0a1b2c@${hostname()}`));
+}
+
+const NO_PROCESS = 2_147_483_646;
+
+test("a worker removes at its start what a killed one left of an import that another machine has taken over", async (context) => {
+  const id = randomUUID();
+  await makeLeftover(id);
+  const worker = await startedWorker(context);
+  worker.child.kill("SIGTERM");
+  await worker.outcome;
+  assert.deepEqual(await filesOf(id), []);
+});
+
 test("an import that every worker dies of is refused after three, with a sentence", async () => {
   const shop = await openUploadWorkspace(service);
   const id = await shop.client.send(SMALL_FOLDER);
   await service.database.query("update import_upload set attempt = 3 where upload_id = $1", [id]);
-  await mkdir(join(tmpdir(), `returns-upload-${id}`));
+  await makeLeftover(id);
   assert.equal(await importedBy(service, shop, id), "refused");
   assert.deepEqual(await filesOf(id), [], "what the last of them wrote is gone");
   const page = await (await shop.client.page(id)).text();

@@ -1,8 +1,10 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
-import { hostname } from "node:os";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { OWNER, ownerMark, removeLeftovers } from "../lib/leftovers.ts";
 import { impossible } from "./refusal.ts";
+
+/** Those without an owner are of earlier versions. */
+const PARTIAL = new RegExp(String.raw`^\..*\.partial-(?:${OWNER}|[0-9a-f]{12})$`, "u");
 
 /**
  * Has `write` fill a folder that only this user can read. It is written under a temporary name and then renamed, so the folder is
@@ -14,11 +16,8 @@ export async function writeNewFolder(
   write: (partial: string) => Promise<void>,
 ): Promise<void> {
   await requireEmpty(folder);
-  const partial = join(
-    dirname(folder),
-    `.${basename(folder)}.partial-${process.pid}-${randomBytes(3).toString("hex")}@${hostname()}`,
-  );
-  await removeLeftovers(dirname(folder));
+  const partial = join(dirname(folder), `.${basename(folder)}.partial-${ownerMark()}`);
+  await removeLeftovers(dirname(folder), PARTIAL);
   try {
     await write(partial);
     await rename(partial, folder);
@@ -41,31 +40,6 @@ async function requireEmpty(folder: string): Promise<void> {
   });
   if (present.length === 0) return;
   throw impossible(`${folder} is not empty: name a folder that does not exist yet, or an empty one.`);
-}
-
-const DAY_MS = 86_400_000;
-const PARTIAL = /\.partial-(?:(?<pid>\d{1,10})-[0-9a-f]{6}@(?<host>[^@]+)|[0-9a-f]{12})$/u;
-
-/** Removes what killed processes have left: of this machine at once, of others and of earlier versions after a day. */
-async function removeLeftovers(parent: string): Promise<void> {
-  for (const name of await readdir(parent).catch(() => [])) {
-    const groups = name.startsWith(".") ? PARTIAL.exec(name)?.groups : undefined;
-    if (groups === undefined) continue;
-    const path = join(parent, name);
-    const isDead = groups["host"] === hostname() && !isAlive(Number(groups["pid"]));
-    const { mtimeMs = Date.now() } = (await stat(path).catch(() => null)) ?? {};
-    if (isDead || Date.now() - mtimeMs > DAY_MS)
-      await rm(path, { recursive: true, force: true }).catch(() => {});
-  }
-}
-
-/** A process of another user may not be asked, and is there. */
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -4,6 +4,7 @@ import { findStop, WorkspaceStopped } from "../store/queries/import-stage.ts";
 import { listQueued, listQueuedWorkspaces, postponePoll, takeDueTask } from "../store/queries/run-queue.ts";
 import { openWorkerSession, type SourceKey, type WorkerSession } from "../store/worker-session.ts";
 import { TurnOver } from "../sync/connector.ts";
+import { removeUploadFolders } from "../sync/connectors/csv/import-upload.ts";
 import { retryDelayMs } from "../sync/runs.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { pollPlace, type PollEnvironment } from "./poll.ts";
@@ -88,6 +89,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     claimed: [],
     checks: new Map(),
   };
+  await removeUploadFolders();
   const polling = pollUntilStopped(state);
   log.info({ concurrency }, "worker started");
   return {

@@ -3,6 +3,7 @@ import { mkdir, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { csvText, guardedText } from "../../../lib/csv-text.ts";
+import { OWNER, ownerMark, removeLeftovers } from "../../../lib/leftovers.ts";
 import { isLostDatabase } from "../../../lib/log-failure.ts";
 import { note, traceFields } from "../../../lib/trace.ts";
 import type { Connection, Database } from "../../../store/database.ts";
@@ -95,10 +96,10 @@ export async function importUpload(
   const { upload_id: uploadId, attempt } = upload;
   const fields = { upload_id: uploadId, shop_key: shopKey, ...traceFields() };
   log.info({ ...fields, attempt }, "import of an upload started");
-  // The name cannot be guessed; a folder left by a killed worker is removed.
-  const folder = join(tmpdir(), `returns-upload-${uploadId}`);
+  await removeUploadFolders();
+  // The name cannot be guessed. Another worker of this machine that is late to end the same import has its own.
+  const folder = join(tmpdir(), `returns-upload-${uploadId}.${ownerMark()}`);
   try {
-    await rm(folder, { recursive: true, force: true });
     if (attempt > MOST_ATTEMPTS)
       throw new ImportError(`The import was begun ${MOST_ATTEMPTS} times, and cut off each time`);
     await mkdir(folder, { mode: 0o700 });
@@ -115,6 +116,14 @@ export async function importUpload(
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Those without an owner are of earlier versions. */
+const FOLDER = new RegExp(String.raw`^returns-upload-[0-9a-f-]{36}(?:\.${OWNER})?$`, "u");
+
+/** Removes the folders of uploaded files that killed workers of this machine have left, also if another machine has taken over. */
+export async function removeUploadFolders(): Promise<void> {
+  await removeLeftovers(tmpdir(), FOLDER);
 }
 
 /** Removes the parts of a workspace's uploads that have ended, portion by portion. */
