@@ -6,11 +6,12 @@
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { globSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { dirname, join, matchesGlob } from "node:path";
 import { pathToFileURL } from "node:url";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
+import { OWNER, ownerMark, removeLeftovers } from "../src/lib/leftovers.ts";
 import { createTemplate } from "../tests/support/database.ts";
 import { installChromium } from "../tests/support/install-chromium.ts";
 import { fetchPromtool } from "../tests/support/promtool.ts";
@@ -126,9 +127,14 @@ function chooseFiles(patterns: string[], isChaos: boolean): string[] {
   );
 }
 
+/** Of a run that was killed; a server without its files ends itself within a minute. */
+const DATABASE_FOLDER = new RegExp(`^returns-test-${OWNER}$`, "u");
+
 /** In memory where that has room: a copy of the database is 600 files, which take a disk ten times as long to write. */
 async function runOnEmbedded(files: string[], options: string[]): Promise<number> {
-  const dataFolder = mkdtempSync(join(hasRoom(MEMORY) ? MEMORY : tmpdir(), "returns-test-"));
+  for (const parent of [MEMORY, tmpdir()]) await removeLeftovers(parent, DATABASE_FOLDER);
+  const dataFolder = join(hasRoom(MEMORY) ? MEMORY : tmpdir(), `returns-test-${ownerMark()}`);
+  mkdirSync(dataFolder, { mode: 0o700 });
   try {
     const database = await joinEmbedded({ dataFolder, log: console.error, settings: fastSettings });
     try {
