@@ -84,6 +84,19 @@ test("a refused field shows its error next to it, whatever its kind", async () =
   }
 });
 
+test("a NUL, which no database stores, is refused at its field", async () => {
+  const days = { label: "Sale", starts_on: "2026-01-01", ends_on: "2026-01-02" };
+  for (const [path, fields, field] of [
+    [WATCHLIST, { type: "sku", key: "a\0" }, "Key"],
+    [`${WATCHLIST}/remove`, { type: "sku", key: "a\0" }, "Key"],
+    ["/settings/sale-events", { ...days, skus: "a\nb\0" }, "SKUs in the sale, one per line"],
+  ] as const) {
+    const response = await post(path, fields);
+    assert.equal(response.status, 400, path);
+    assert.match(await response.text(), new RegExp(`${field} must be text without control characters`, "u"));
+  }
+});
+
 test("a form of another site is refused unread, and a stranger's leads to the sign-in", async () => {
   const foreign = await post(WATCHLIST, { type: "sku", key: "A" }, { origin: "https://other.example" });
   assert.equal(foreign.status, 403);

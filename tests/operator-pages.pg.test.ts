@@ -113,10 +113,13 @@ test("a workspace's plan and billing are set as the command does; what is left a
     [domain],
   );
   assert.deepEqual(rows, [{ billing_status: "inactive", readiness: "ready" }]);
-  for (const plan of ["gold", "gold\0"]) {
+  for (const [plan, status, sentence] of [
+    ["gold", 409, /gold/u],
+    ["gold\0", 400, /Plan must be text without control characters/u],
+  ] as const) {
     const wrong = await postForm(service, "/operator/workspace", { domain, plan }, { cookie: operator });
-    assert.equal(wrong.status, 409);
-    assert.match(await wrong.text(), /gold/u);
+    assert.equal(wrong.status, status);
+    assert.match(await wrong.text(), sentence);
   }
   const none = await postForm(service, "/operator/workspace", { domain }, { cookie: operator });
   assert.match(await none.text(), /Name at least one setting/u);

@@ -211,11 +211,15 @@ export function readInput<Inputs extends Fields>(fields: Inputs, given: Given, n
   const problems: { name: string; sentence: string }[] = [];
   const { body = Buffer.alloc(0) } = given;
   const entries = Object.entries(fields).map(([name, field]) => {
+    const [subject, texts] = [given.subject(name, field), given.texts(name)];
     try {
-      return [name, field.read(given.subject(name, field), given.texts(name), now, body)];
+      // No text of the database has a NUL in it.
+      if (texts.some((each) => each.includes("\0")))
+        throw invalid(`${subject} must be text without control characters.`);
+      return [name, field.read(subject, texts, now, body)];
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      problems.push({ name, sentence: sentenceOf(field, given.subject(name, field), error, given) });
+      problems.push({ name, sentence: sentenceOf(field, subject, error, given) });
       return [name, undefined];
     }
   });
