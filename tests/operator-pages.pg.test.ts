@@ -189,7 +189,9 @@ test("people and actions have pages, each row once", async () => {
     "select (select count(*) from audit_event) + (select count(*) from identity_event) as count",
   );
   assert.equal(actions.length, Number(events[0]?.count));
-  assert.equal((await get("/operator/audit?after=x", operator)).status, 400);
+  const id = "00000000-0000-0000-0000-000000000000";
+  for (const after of ["x", `2026-02-30T10:00:00.000000Z~${id}`, `0000-01-01T10:00:00.000000Z~${id}`])
+    assert.equal((await get(`/operator/audit?after=${after}`, operator)).status, 400, after);
 });
 
 test("health shows what fires, and the age of the newest backup", async () => {

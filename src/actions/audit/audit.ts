@@ -1,4 +1,5 @@
 import { csvText, guardedText } from "../../lib/csv-text.ts";
+import { dayFromText } from "../../lib/month.ts";
 import type { Database } from "../../store/database.ts";
 import { listAudit, listAuditOfAll, listInstallationEvents } from "./queries.ts";
 import type { AuditFilter, AuditPosition, AuditRow } from "./queries.ts";
@@ -37,7 +38,7 @@ export type AuditPage = { actions: ShownAction[]; next: string | null };
 const DAY_MS = 86_400_000;
 const CSV_ROWS_PER_READ = 1000;
 const CURSOR =
-  /^(?<position>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z)~(?<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/u;
+  /^(?<position>(?<day>\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z)~(?<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/u;
 /** An actor or an action as they are stored. */
 const STORED_NAME = /^[a-z][a-z0-9_.:-]{0,99}$/u;
 
@@ -216,9 +217,10 @@ function placeOf({ position, audit_id: id }: AuditRow): string {
 
 /** null = the first page. Throws a `Refusal` with that sentence. */
 function readPlace(place: string | null, sentence: string): AuditPosition | null {
-  const { position = "", id = "" } = CURSOR.exec(place ?? "")?.groups ?? {};
-  if (place === null || !Number.isNaN(Date.parse(position))) return place === null ? null : [position, id];
-  throw invalid(sentence);
+  if (place === null) return null;
+  const { position = "", day = "", id = "" } = CURSOR.exec(place)?.groups ?? {};
+  if (dayFromText(day) === null) throw invalid(sentence);
+  return [position, id];
 }
 
 const readAfter = (after: string | null) => readPlace(after, "--after must be the cursor of an action.");
