@@ -44,9 +44,9 @@ export const deleteAccounts = queryAny<[userId: string, issuer: string | null]>(
   `delete from provider_account where user_id = $1 and ($2::text is null or ${IS_AT}) returning 1 as unlinked`,
 );
 
-/** Unused links for an address, except those for recovery: console_link_email. */
+/** Unused links for an address, except those for recovery, the newest first, which knows the newest rights: console_link_email. */
 export const findLinksFor = query<{ link_hash: Buffer; user_id: string }, [email: string, now: Date]>(
   "find_links_for",
   `select link_hash, user_id from console_link
-    where email = $1 and used_at is null and expires_at > $2 and purpose <> 'recover' order by created_at`,
+    where email = $1 and used_at is null and expires_at > $2 and purpose <> 'recover' order by created_at desc`,
 );
