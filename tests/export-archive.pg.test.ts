@@ -1,13 +1,19 @@
 import assert from "node:assert/strict";
 import { request, type IncomingMessage } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
+import type { ConsoleCaller } from "../src/actions/action.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
+import { exportFromConsole } from "../src/actions/workspace/export.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { isCitus } from "./support/citus.ts";
 import { postForm, signInAs } from "./support/console-person.ts";
+import { openConnections } from "./support/database.ts";
 import { startBeside } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
-import { eventually } from "./support/worker.ts";
+import { DEFAULT_RETENTION, eventually } from "./support/worker.ts";
 import { readZip } from "./support/zip.ts";
 
 /** Export everything, as the console streams it. */
@@ -166,6 +172,25 @@ test("no more is read than is taken, by one export at a time on all servers", as
   const files = readZip(await bytesOf(slow));
   assert.deepEqual(Object.keys(files), FILES);
   await until(async () => (await holders()).length === 0);
+});
+
+test("a client that takes nothing for long is cut off, and its connection is free", async () => {
+  const { database } = service.installation;
+  const exporting = openConnections(service.databaseUrl);
+  const workspace = await requireWorkspace(database, tenant.shopDomain);
+  const caller = {
+    database,
+    exporting,
+    actor: OPERATOR,
+    workspace,
+    now: new Date(),
+    retention: DEFAULT_RETENTION,
+  };
+  const { body } = await exportFromConsole(caller as unknown as ConsoleCaller, 200);
+  assert.equal(exporting.usage().idle, 0);
+  await eventually(async () => exporting.usage().idle === exporting.usage().open, "the connection");
+  await assert.rejects(buffer(body));
+  await exporting.close();
 });
 
 test("a client that goes away ends the export, and another one may begin", async () => {

@@ -12,7 +12,7 @@ const BOTH_TAKEN = "Two tables of this workspace are being read already: read th
 const ALL_TAKEN = "Too many tables are being read now: try again in a minute.";
 
 /** A part that is read in one piece; a reader that takes none for `stallMs` is disconnected. */
-const PART_BYTES = 65_536;
+export const PART_BYTES = 65_536;
 
 /**
  * Streams what `make` reads of a shop, all from one snapshot, and comes back when `make` has. Throws `StreamsBusy`, and what
@@ -60,7 +60,7 @@ export function createStreams(
       if (!(await tryLockStream(connection, shopKey))) throw new StreamsBusy(BOTH_TAKEN);
       const pieces = await make(connection);
       opened.resolve();
-      for await (const piece of pieces) await send(piece, body, { signal, stallMs });
+      for await (const piece of pieces) await sendPiece(piece, body, { signal, stallMs });
     };
     const released = database.longSnapshot(shopKey, work, signal).then(
       () => body.end(),
@@ -74,7 +74,8 @@ export function createStreams(
   };
 }
 
-async function send(
+/** Throws when `signal` aborts, and for a reader that takes nothing for `stallMs`. */
+export async function sendPiece(
   piece: Uint8Array,
   body: PassThrough,
   { signal, stallMs }: { signal: AbortSignal; stallMs: number },

@@ -1,7 +1,7 @@
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
-import { finished, Readable } from "node:stream";
-import { finished as settled, pipeline } from "node:stream/promises";
+import { finished, PassThrough, Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
 import { csvText } from "../../lib/csv-text.ts";
 import { keptText, type Retention } from "../../lib/retention.ts";
@@ -25,6 +25,7 @@ import { listWatched } from "../watchlist/queries.ts";
 import { findReasonGroups } from "../../store/queries/fit.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import type { NextRows } from "../../store/query.ts";
+import { PART_BYTES, sendPiece } from "../../store/snapshot-stream.ts";
 import type { ConsoleCaller, ActionContext, ActionCaller } from "../action.ts";
 import { defineAction, runAction } from "../action.ts";
 import { textInput } from "../field.ts";
@@ -64,6 +65,8 @@ type ExportedFolder = { shop_domain: string; folder: string; files: string[] };
 const STORE_FOLDER = "store";
 /** An export that takes longer would keep the database from vacuuming. */
 const LONGEST_MS = 2 * 3_600_000;
+/** How long a reader of an archive may take nothing of it: it holds one of a few connections. */
+const LONGEST_STALL_MS = 60_000;
 const FILE_MODE = 0o100600;
 
 /** The record of an export, which `exportFiles` makes before it hands out the first file. */
@@ -106,36 +109,46 @@ export async function exportIntoFolder(
 }
 
 /** Exports a workspace as an archive, over the pool of exports. Throws a `Refusal` while all of its connections are in use. */
-export async function exportFromConsole(caller: ConsoleCaller): Promise<ExportedArchive> {
+export async function exportFromConsole(
+  caller: ConsoleCaller,
+  stallMs = LONGEST_STALL_MS,
+): Promise<ExportedArchive> {
   const { exporting, actor } = caller;
   requireRight(actor, exportWorkspace);
   const { open, idle, most } = exporting.usage();
   if (open - idle >= most) {
     throw impossible("Other workspaces are being exported now. Try again in a few minutes.");
   }
-  return exportAsArchive({ ...caller, reading: exporting });
+  return exportAsArchive({ ...caller, reading: exporting }, stallMs);
 }
 
 /**
  * Exports a workspace as a zip file, generated as it is read. Resolves when its snapshot is open, so that a `Refusal` comes
  * before the first byte. Destroying the body ends the export; a later failure truncates it.
  */
-async function exportAsArchive(request: Omit<ExportRequest, "signal">): Promise<ExportedArchive> {
+async function exportAsArchive(
+  request: Omit<ExportRequest, "signal">,
+  stallMs: number,
+): Promise<ExportedArchive> {
   const { workspace, now } = request;
   const zip = new ZipFile();
-  const body = zip.outputStream as Readable;
+  const made = zip.outputStream as Readable & AsyncIterable<Buffer>;
+  const body = new PassThrough({ highWaterMark: PART_BYTES });
   const leaving = new AbortController();
   finished(body, (error) => {
     if (error !== undefined && error !== null) leaving.abort(error);
   });
   const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(LONGEST_MS)]);
-  signal.addEventListener("abort", () => body.destroy(signal.reason as Error), { once: true });
-  zip.on("error", (error: Error) => body.destroy(error));
+  signal.addEventListener("abort", () => made.destroy(signal.reason as Error), { once: true });
+  // Whoever reads it learns of its failure.
+  made.on("error", () => {});
+  zip.on("error", (error: Error) => made.destroy(error));
   const opened = Promise.withResolvers<void>();
   exportFiles({ ...request, signal }, async (files) => {
-    addFiles(zip, body, files, now);
+    addFiles(zip, made, files, now);
     opened.resolve();
-    await settled(body);
+    for await (const piece of made) await sendPiece(piece, body, { signal, stallMs });
+    body.end();
   }).catch((error: Error) => {
     opened.reject(error);
     body.destroy(error);
@@ -147,13 +160,13 @@ async function exportAsArchive(request: Omit<ExportRequest, "signal">): Promise<
 }
 
 /** One file is read at a time: they share a connection. */
-function addFiles(zip: ZipFile, body: Readable, files: readonly ExportedFile[], mtime: Date): void {
+function addFiles(zip: ZipFile, made: Readable, files: readonly ExportedFile[], mtime: Date): void {
   let current: Readable | null = null;
-  finished(body, () => current?.destroy());
+  finished(made, () => current?.destroy());
   for (const { name, content } of files) {
     zip.addReadStreamLazy(name, { mtime, mode: FILE_MODE }, (read) => {
       const source = Readable.from(content, { objectMode: false });
-      source.on("error", (error) => body.destroy(error));
+      source.on("error", (error) => made.destroy(error));
       current = source;
       read(null, source);
     });
