@@ -152,7 +152,8 @@ function describeAnswer(endpoint: Endpoint): JsonMembers {
         : { schema: { type: "string", contentMediaType: type } },
     ]);
     return {
-      description: "The file. CSV is UTF-8 with CRLF (RFC 4180); the example shows its first rows.",
+      description:
+        "The file. CSV is UTF-8 (RFC 4180), the report with CRLF, tables with LF; the example shows its first rows.",
       headers: headerReferences(...QUOTA, "Content-Disposition"),
       content: Object.fromEntries(contents),
     };

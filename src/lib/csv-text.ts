@@ -1,6 +1,6 @@
 type Cell = string | number | boolean | null;
 
-/** Rows as CSV: UTF-8 without BOM, RFC 4180, with its CRLF unless told otherwise; null is an empty cell. Tables have millions of cells. */
+/** Rows as CSV: UTF-8 without BOM, RFC 4180, with its CRLF unless told otherwise; null is an empty cell. */
 export function csvText(rows: readonly (readonly Cell[])[], lineEnd = "\r\n"): string {
   return rows.map((cells) => cells.map(cellText).join(",") + lineEnd).join("");
 }

@@ -172,18 +172,23 @@ type Literal = string | number | null;
 /** Planned for its first rows, as a cursor is: so it begins at once, and needs no disk to sort. */
 const AS_CURSOR = "limit (select null::bigint)";
 
-/** The rows of `select`, which ends with its order, in COPY's text format. Closed before its end, it closes the connection. */
+/** What COPY takes of the rows of a statement, and its options. */
+export type CopyForm = { list: string; options: string };
+
+/** The rows of `select`, which ends with its order, as COPY writes them. Closed before its end, it closes the connection. */
 export function copy<Inputs extends readonly Literal[]>(
   name: string,
   select: string,
-): Query<Inputs, Readable, Connection> {
+): Query<[form: CopyForm, ...Inputs], Readable, Connection> {
   const { text } = defineStatement({ name, text: select });
-  return async ({ client }, ...inputs) => {
+  return async ({ client }, { list, options }, ...inputs) => {
     // The time is that of whoever reads it.
     await client.query("set local statement_timeout = 0");
     const literal = (_: string, number: string): string => literalOf(inputs[Number(number) - 1] ?? null);
     const withValues = text.replaceAll(/\$(\d+)/gu, literal);
-    const rows = client.query(copyStreams.to(`copy (${withValues} ${AS_CURSOR}) to stdout`));
+    const rows = client.query(
+      copyStreams.to(`copy (select ${list} from (${withValues} ${AS_CURSOR}) rows) to stdout (${options})`),
+    );
     rows.on("error", () => {});
     rows.on("close", () => {
       if (!rows.readableEnded) streamOf(client).destroy();

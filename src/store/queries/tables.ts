@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { copy, query } from "../query.ts";
+import { copy, query, type CopyForm } from "../query.ts";
 import type { Connection } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { dayToText } from "../../lib/month.ts";
@@ -8,6 +8,7 @@ import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
 /** `first` and `last`: first days of months, both included. */
 type CopyTable = (
   connection: Connection,
+  form: CopyForm,
   workspace: Workspace,
   first: string,
   last: string,
@@ -115,15 +116,62 @@ const copyAlertRows = copy<[shopKey: number, first: string, last: string]>(
  * of cohort, order_line, return_event with label_share, product and alert_feed; for a few months by the indexes of months.
  */
 export const COPY_TABLES = {
-  cohorts: (connection, { shopKey, primaryWindowDays, asOfDay }, first, last) => {
+  cohorts: (connection, form, { shopKey, primaryWindowDays, asOfDay }, first, last) => {
     const asOf = asOfDay === null ? null : dayToText(asOfDay);
-    return copyCohortRows(connection, shopKey, first, last, primaryWindowDays, asOf, daysOrAll(null));
+    return copyCohortRows(connection, form, shopKey, first, last, primaryWindowDays, asOf, daysOrAll(null));
   },
-  order_lines: (connection, { shopKey }, first, last) => copyOrderLineRows(connection, shopKey, first, last),
-  returns: (connection, { shopKey }, first, last) => copyReturnRows(connection, shopKey, first, last),
-  catalogue: (connection, { shopKey }) => copyCatalogueRows(connection, shopKey),
-  alerts: (connection, { shopKey }, first, last) => copyAlertRows(connection, shopKey, first, last),
+  order_lines: (connection, form, { shopKey }, first, last) =>
+    copyOrderLineRows(connection, form, shopKey, first, last),
+  returns: (connection, form, { shopKey }, first, last) =>
+    copyReturnRows(connection, form, shopKey, first, last),
+  catalogue: (connection, form, { shopKey }) => copyCatalogueRows(connection, form, shopKey),
+  alerts: (connection, form, { shopKey }, first, last) =>
+    copyAlertRows(connection, form, shopKey, first, last),
 } as const satisfies Record<string, CopyTable>;
+
+type ValueForm = (column: string, exponent: number) => string;
+const asItIs: ValueForm = (column) => column;
+const asLong: ValueForm = (column) => `${column}::bigint`;
+
+/** COPY's options for a format, and how it takes a value of each type. */
+const COPY_FORMATS = {
+  csv: {
+    options: "format csv, header",
+    values: {
+      // A spreadsheet runs text that begins with = + - @, a tab or a carriage return; the apostrophe makes it text.
+      text: (column) =>
+        `case when ascii(${column}) in (61, 43, 45, 64, 9, 13) then '''' || ${column} else ${column} end`,
+      integer: asItIs,
+      boolean: (column) => `${column}::text`,
+      date: asItIs,
+      timestamp: (column) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+      money: (column, exponent) => `${column} * ${(10 ** -exponent).toFixed(exponent)}`,
+    },
+  },
+  // Numbers as Parquet stores them: days and milliseconds since 1970, minor units.
+  parquet: {
+    options: "format binary",
+    values: {
+      text: (column) => `${column}::text`,
+      integer: asLong,
+      boolean: asItIs,
+      date: (column) => `${column} - date '1970-01-01'`,
+      timestamp: (column) => `floor(extract(epoch from ${column}) * 1000)::bigint`,
+      money: asLong,
+    },
+  },
+} as const satisfies Record<string, { options: string; values: Record<string, ValueForm> }>;
+
+/** How COPY writes rows with these columns in a format. `exponent`: decimals of the currency. */
+export function copyForm(
+  format: keyof typeof COPY_FORMATS,
+  columns: readonly { name: string; type: keyof (typeof COPY_FORMATS)["csv"]["values"] }[],
+  exponent: number,
+): CopyForm {
+  const { options, values } = COPY_FORMATS[format];
+  const list = columns.map(({ name, type }) => `${values[type](`"${name}"`, exponent)} as "${name}"`);
+  return { list: list.join(", "), options };
+}
 
 type TableSizeRow = { name: string; rows: number; first_month: string | null; last_month: string | null };
 
