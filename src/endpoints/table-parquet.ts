@@ -9,8 +9,10 @@ import type { ColumnType, TableColumn } from "../contract/tables.ts";
 const compress = promisify(zstdCompress);
 
 /** A group ends with as many rows or bytes, whatever comes first: it is kept in memory. */
-const ROWS_PER_GROUP = 50_000;
-const BYTES_PER_GROUP = 8 * 1024 * 1024;
+const ROWS_PER_GROUP = 20_000;
+const BYTES_PER_GROUP = 4 * 1024 * 1024;
+/** Buffers begin with as much. */
+const BUFFER_BYTES = 65_536;
 
 /** COPY's binary format: a signature with flags before the rows; each row is its number of values, then size and bytes of each. */
 const HEADER_BYTES = 19;
@@ -57,11 +59,13 @@ export async function* writeParquet(
     [rows, size] = [0, 0];
     return taken();
   };
-  let rest: Buffer = Buffer.alloc(0);
+  let bytes: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  let filled = 0;
   let from = HEADER_BYTES;
   for await (const piece of pieces) {
-    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
-    for (let end = endOfRow(bytes, from); end !== null; end = endOfRow(bytes, from)) {
+    bytes = withRoom(bytes, filled, piece.length);
+    filled += piece.copy(bytes, filled);
+    for (let end = endOfRow(bytes, from, filled); end !== null; end = endOfRow(bytes, from, filled)) {
       let at = from + COUNT_BYTES;
       for (const chunk of chunks) at = chunk.take(bytes, at);
       rows += 1;
@@ -69,24 +73,33 @@ export async function* writeParquet(
       from = end;
       if (rows === ROWS_PER_GROUP || size >= BYTES_PER_GROUP) yield await writeGroup();
     }
-    rest = bytes.subarray(from);
-    from = Math.max(0, from - bytes.length);
+    if (from > filled) continue;
+    bytes.copyWithin(0, from, filled);
+    [filled, from] = [filled - from, 0];
   }
   if (rows > 0) yield await writeGroup();
   void parquet.finish();
   yield taken();
 }
 
+/** The buffer, or a larger one with what it is filled with, that has room for `size` more bytes: no garbage for each piece. */
+function withRoom(buffer: Buffer, filled: number, size: number): Buffer {
+  if (filled + size <= buffer.length) return buffer;
+  const larger = Buffer.allocUnsafeSlow(2 * (filled + size));
+  buffer.copy(larger, 0, 0, filled);
+  return larger;
+}
+
 /** Null: the row is not there in full, or was the last one. */
-function endOfRow(bytes: Buffer, from: number): number | null {
-  if (from + COUNT_BYTES > bytes.length) return null;
+function endOfRow(bytes: Buffer, from: number, filled: number): number | null {
+  if (from + COUNT_BYTES > filled) return null;
   let at = from + COUNT_BYTES;
   const count = bytes.readInt16BE(from);
   for (let value = 0; value < count; value += 1) {
-    if (at + SIZE_BYTES > bytes.length) return null;
+    if (at + SIZE_BYTES > filled) return null;
     at += SIZE_BYTES + Math.max(0, bytes.readInt32BE(at));
   }
-  return count < 0 || at > bytes.length ? null : at;
+  return count < 0 || at > filled ? null : at;
 }
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];
@@ -99,7 +112,7 @@ class Chunk {
   /** Of each row: 1 = it has a value. */
   readonly #levels = new Uint8Array(ROWS_PER_GROUP);
   #rows = 0;
-  #page = Buffer.allocUnsafeSlow(65_536);
+  #page: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #size = 0;
 
   constructor(name: string, form: Form) {
@@ -114,15 +127,9 @@ class Chunk {
     this.#levels[this.#rows] = size < 0 ? 0 : 1;
     this.#rows += 1;
     if (size < 0) return from;
-    if (this.#size + SIZE_BYTES + size > this.#page.length) this.#grow(SIZE_BYTES + size);
+    this.#page = withRoom(this.#page, this.#size, SIZE_BYTES + size);
     this.#size = this.#form.append(this.#page, this.#size, bytes, from, size);
     return from + size;
-  }
-
-  #grow(size: number): void {
-    const page = Buffer.allocUnsafeSlow(2 * (this.#page.length + size));
-    this.#page.copy(page, 0, 0, this.#size);
-    this.#page = page;
   }
 
   /** Writes the page, which is empty then. */
