@@ -216,6 +216,7 @@ const PASSED_ON = "set local citus.propagate_set_commands = 'local'";
 const FOR_RUN = `${PASSED_ON}; set local work_mem = '64MB'; set local cursor_tuple_fraction = 1`;
 // Tables fill during a large run: a plan made for an empty one would be kept. In a small run planning would take longer than the rest.
 const WITH_VALUES = "set local plan_cache_mode = force_custom_plan";
+const KEPT = "set local plan_cache_mode to default";
 // The planner expects a few rows after each grouping, and a single one for a new workspace; `analyze` would correct that, but
 // block other workspaces' runs. This leads to loops over all rows for each row, or to sorts where hashing is much faster.
 const FOR_MANY_ROWS = `${PASSED_ON}; set local jit = off; set local work_mem = '64MB'; set local hash_mem_multiplier = 8;
@@ -233,7 +234,7 @@ export async function planForManyRows(
   connection: Connection,
   size: "large" | "small" = "large",
 ): Promise<void> {
-  await connection.client.query(size === "large" ? `${FOR_MANY_ROWS}; ${WITH_VALUES}` : FOR_MANY_ROWS);
+  await connection.client.query(`${FOR_MANY_ROWS}; ${size === "large" ? WITH_VALUES : KEPT}`);
 }
 
 /** Has joins and sorts planned as usual again. */

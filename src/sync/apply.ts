@@ -95,7 +95,7 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const split = await splitLabels(connection, shopKey, currencyCode, size, changedKeys);
   onProgress("cohorts", 0);
   await markMonths(connection, shopKey, [...changedKeys.months]);
-  const months = await rebuildDirtyCohorts(connection, shopKey);
+  const months = await rebuildDirtyCohorts(connection, shopKey, size);
   onProgress("cohorts", 1);
   return {
     changes: catalogueChanges + merged.changedOrders + labels.changed + labels.removed,
@@ -114,15 +114,19 @@ export async function rebuildCohorts(
   shopKey: number,
   months: readonly string[],
 ): Promise<void> {
-  await rollUp(connection, shopKey, months, { sums: "all" });
+  await rollUp(connection, shopKey, months, { sums: "all", run: "large" });
   await refreshAllUnmatched(connection, shopKey);
   await clearDirtyMonths(connection, shopKey, months);
 }
 
-/** Rolls up the months whose facts changed; returns them as YYYY-MM-DD. */
-export async function rebuildDirtyCohorts(connection: Connection, shopKey: number): Promise<string[]> {
+/** Rolls up the months whose facts changed; returns them as YYYY-MM-DD. `run` is large when it may have changed a thousand orders or labels. */
+export async function rebuildDirtyCohorts(
+  connection: Connection,
+  shopKey: number,
+  run: "large" | "small" = "large",
+): Promise<string[]> {
   const months = await listDirtyMonths(connection, shopKey);
-  await rollUp(connection, shopKey, months, { sums: "changed" });
+  await rollUp(connection, shopKey, months, { sums: "changed", run });
   await clearDirtyMonths(connection, shopKey, months);
   return months;
 }
@@ -135,12 +139,12 @@ async function rollUp(
   connection: Connection,
   shopKey: number,
   months: readonly string[],
-  { sums }: { sums: "all" | "changed" },
+  { sums, run }: { sums: "all" | "changed"; run: "large" | "small" },
 ): Promise<void> {
   if (months.length === 0) return;
   const heldMonths = await listHeldMonths(connection, shopKey, months);
   const held = new Set(heldMonths.map(({ month }) => month));
-  await planForManyRows(connection, heldMonths.some(({ units }) => units > FEW_UNITS) ? "large" : "small");
+  await planForManyRows(connection, heldMonths.some(({ units }) => units > FEW_UNITS) ? "large" : run);
   await putListings(connection, shopKey, months);
   const skus = new Set<string>();
   const toSum = (): string[] | null =>
