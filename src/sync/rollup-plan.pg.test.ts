@@ -54,22 +54,22 @@ test("unsold listings are found by hashing: each table is read once, however man
   assert.match(joins[0] ?? "", /Hash (?:Right )?Anti Join/u);
 });
 
-/** A loop over the workspace's own row, and over the arrays of each row. */
-const LOOPS = {
-  insert_cohorts: 1,
-  put_cohorts: 1,
-  insert_group_days: 1,
-  put_group_days: 1,
-  insert_sku_quarter: 2,
-};
+const ROLLUPS = [
+  "insert_cohorts",
+  "put_cohorts",
+  "insert_group_days",
+  "put_group_days",
+  "insert_sku_quarter",
+];
 
 test("a month is rolled up by hashing, whatever number of rows is expected", async () => {
   const plans = await plansOfRollup();
-  for (const [name, loops] of Object.entries(LOOPS)) {
+  for (const name of ROLLUPS) {
     const plan = plans.get(name) ?? "";
     const joins = joinsOf(plan);
-    assert.ok(joins.length > loops, name);
-    assert.equal(joins.filter((join) => !/Hash .*Join/u.test(join)).length, loops, plan);
+    assert.ok(joins.length > 1, name);
+    // A loop over the workspace's own row.
+    assert.equal(joins.filter((join) => !/Hash .*Join/u.test(join)).length, 1, plan);
   }
 });
 

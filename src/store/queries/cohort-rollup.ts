@@ -94,26 +94,27 @@ const COHORTS: Month = {
   ), cell as materialized (
     select s.*, sum(s.sold_units) over (partition by k.sku) as sku_sold_units, k.sku, k.listing_id, nullif(k.product_gid, '') as product_gid, k.used, p.family, p.analytics_category,
            case when k.product_gid = '' then nullif(k.line_vendor, '') else p.vendor end as vendor,
-           row_number() over () * 2 as cell_no, dense_rank() over (order by k.product_gid, k.used) * 2 + 1 as product_no
+           row_number() over by_product * 2 as cell_no, dense_rank() over by_product * 2 + 1 as product_no
       from (select listing_at, sum(sold_units)::integer as sold_units, coalesce(sum(sold_minor::float8), 0) as sold_minor,
                    coalesce(sum(sold_units) filter (where sold_minor is not null), 0)::integer as valued_sold_units,
                    coalesce(sum(sold_units) filter (where unit_cost_minor is not null), 0)::integer as costed_sold_units
               from line group by listing_at) s
       join listing k on k.shop_key = $1 and k.ctid = s.listing_at
       left join product p on p.shop_key = $1 and p.product_gid = k.product_gid
+    window by_product as (order by k.product_gid, k.used)
   ), sold as (
-    select ${ENTITY}, case when c.cell_no is not null then 'sku'
-             when c.product_no is not null then case when c.used then 'product_used' else 'product' end
-             when grouping(c.family) = 0 then 'family' when grouping(c.analytics_category) = 0 then 'analytics_category'
-             when grouping(c.vendor) = 0 then 'vendor' else 'workspace' end collate "C" as kind,
-           case when c.cell_no is not null then c.sku when c.product_no is not null then c.product_gid else ${GROUP_KEY} end as key,
-           coalesce(c.listing_id, ${NO_LISTING}) as listing_id, sum(c.sold_units) as sold_units,
-           case when c.cell_no is not null then max(c.sku_sold_units) else sum(c.sold_units) end as entity_sold_units,
-           sum(c.sold_minor)::bigint as sold_minor,
-           sum(c.valued_sold_units) as valued_sold_units, sum(c.costed_sold_units) as costed_sold_units
+    select c.cell_no as entity_no, '' as group_key, 'sku' collate "C" as kind, c.sku as key, c.listing_id, c.sold_units,
+           c.sku_sold_units as entity_sold_units, c.sold_minor::bigint as sold_minor, c.valued_sold_units, c.costed_sold_units
       from cell c
-     group by grouping sets ((c.cell_no, c.sku, c.listing_id), (c.product_no, c.product_gid, c.used), (c.family),
-                             (c.analytics_category), (c.vendor), ())
+    union all
+    select coalesce(c.product_no, -grouping(c.family, c.analytics_category, c.vendor)), ${GROUP_KEY},
+           case when c.product_no is not null then case when c.used then 'product_used' else 'product' end
+             when grouping(c.family) = 0 then 'family' when grouping(c.analytics_category) = 0 then 'analytics_category'
+             when grouping(c.vendor) = 0 then 'vendor' else 'workspace' end,
+           case when c.product_no is not null then c.product_gid else ${GROUP_KEY} end,
+           ${NO_LISTING}, sum(c.sold_units), sum(c.sold_units), sum(c.sold_minor)::bigint, sum(c.valued_sold_units), sum(c.costed_sold_units)
+      from cell c
+     group by grouping sets ((c.product_no, c.product_gid, c.used), (c.family), (c.analytics_category), (c.vendor), ())
   ), event as (
     select e.order_id, e.line_id, e.lag_days, e.reason, e.returned_units, e.refunded_units, e.restocked_units,
            e.refund_minor, null::bigint as label_minor
@@ -310,7 +311,7 @@ const GROUP_DAYS: Month = {
       from (select level, key, ordered_on, lag_days, sum(returned_units) over so_far as returned_units,
                    sum(returned_lines) over so_far as returned_lines, sum(refunded_units) over so_far as refunded_units,
                    sum(refund_minor) over so_far as refund_minor, sum(label_minor) over so_far as label_minor
-              from step where key is not null window so_far as (partition by ordered_on, level, key order by lag_days)) c
+              from step where key is not null window so_far as (partition by ordered_on, level, key order by lag_days rows unbounded preceding)) c
      group by ordered_on, level, key
   ), computed as (
     select s.ordered_on as sold_on, s.key as entity_key,

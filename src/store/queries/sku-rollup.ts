@@ -36,25 +36,22 @@ export const replaceSkuQuarter = inOrder<
     select sku, listing_id, sum(sold_units::float8)::bigint as sold_units, sum(sold_minor::float8)::bigint as sold_minor,
            sum(valued_sold_units::float8)::bigint as valued_sold_units from month group by sku, listing_id
   ), step as (
-    select m.sku, m.listing_id, u.lag_days,
-           sum((u.returned_units - coalesce(m.returned_units[u.place - 1], 0))::integer) as returned_units,
-           sum((u.refund_minor - coalesce(m.refund_minor[u.place - 1], 0))::float8) as refund_minor,
-           sum((u.label_minor - coalesce(m.label_minor[u.place - 1], 0))::float8) as label_minor
-      from month m
-     cross join lateral unnest(m.lag_days, m.returned_units, m.refund_minor, m.label_minor) with ordinality
-           u (lag_days, returned_units, refund_minor, label_minor, place)
-     where m.lag_days is not null
-     group by m.sku, m.listing_id, u.lag_days
+    select sku, listing_id, lag_days[place] as lag_days,
+           sum((returned_units[place] - coalesce(returned_units[place - 1], 0))::float8) as returned_units,
+           sum((refund_minor[place] - coalesce(refund_minor[place - 1], 0))::float8) as refund_minor,
+           sum((label_minor[place] - coalesce(label_minor[place - 1], 0))::float8) as label_minor
+      from (select m.*, generate_subscripts(m.lag_days, 1) as place from month m) m
+     group by sku, listing_id, lag_days[place]
   ), curve as (
     select sku, listing_id, array_agg(lag_days order by lag_days) as lag_days,
-           array_agg(returned_units order by lag_days) as returned_units,
+           array_agg(returned_units::bigint order by lag_days) as returned_units,
            array_agg(refund_minor::bigint order by lag_days) as refund_minor,
            array_agg(label_minor::bigint order by lag_days) as label_minor
       from (
         select sku, listing_id, lag_days, sum(returned_units) over so_far as returned_units,
                sum(refund_minor) over so_far as refund_minor, sum(label_minor) over so_far as label_minor
           from step
-        window so_far as (partition by sku, listing_id order by lag_days)
+        window so_far as (partition by sku, listing_id order by lag_days rows unbounded preceding)
       ) c
      group by sku, listing_id
   )
