@@ -5,6 +5,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from "@simplewebauthn/server";
+import { parsedJson } from "../lib/parsed-json.ts";
 import { createPlaces } from "../lib/places.ts";
 import { readSigned, signed } from "../lib/signed.ts";
 import type { Queryable } from "../store/database.ts";
@@ -61,11 +62,11 @@ type ReadCredential<Credential> = { response: Credential; challenge: string };
 
 /** Reads the output of the browser's `toJSON`; null: anything else. */
 function readCredential<Credential extends CredentialJson>(text: string): ReadCredential<Credential> | null {
-  const credential = parsed(text);
+  const credential = parsedJson(text);
   const { id, response } = objectOf(credential);
   const { clientDataJSON } = objectOf(response);
   if (typeof id !== "string" || !ID.test(id) || typeof clientDataJSON !== "string") return null;
-  const { challenge } = objectOf(parsed(Buffer.from(clientDataJSON, "base64url").toString()));
+  const { challenge } = objectOf(parsedJson(Buffer.from(clientDataJSON, "base64url").toString()));
   return typeof challenge === "string" ? { response: credential as Credential, challenge } : null;
 }
 
@@ -75,14 +76,6 @@ function readTransports(list: unknown): string[] {
   return words
     .filter((word) => typeof word === "string" && /^[a-z-]{1,20}$/u.test(word))
     .slice(0, 8) as string[];
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function objectOf(value: unknown): Record<string, unknown> {

@@ -3,6 +3,7 @@ import { formInput, type Field, type Fields, type InputOf } from "../actions/fie
 import { Refusal } from "../actions/refusal.ts";
 import { mayDo } from "../actions/right.ts";
 import { html, type Html } from "../lib/html.ts";
+import { parsedJson } from "../lib/parsed-json.ts";
 import type { ActionCall, FormOutcome, PageCall, PageForm, PageParameters } from "./page.ts";
 import {
   actionForm,
@@ -73,22 +74,13 @@ export function earlierText(current: Current): string {
   return JSON.stringify(Object.values(current).map(String));
 }
 
-/** The texts of `earlierText`; none where it is no such. */
-function readEarlier(text: string): unknown[] {
-  try {
-    const read: unknown = JSON.parse(text);
-    return Array.isArray(read) ? read : [];
-  } catch {
-    return [];
-  }
-}
-
 /** Current values of the fields that a form would change. */
 export type Current = Readonly<Record<string, string | number>>;
 
 function requireUnchanged(input: Fields, current: Current, earlier: string | null): void {
   if (earlier === null || earlier === earlierText(current)) return;
-  const before = readEarlier(earlier);
+  const read = parsedJson(earlier);
+  const before: unknown[] = Array.isArray(read) ? read : [];
   const changes = Object.entries(current)
     .filter(([, value], place) => before[place] !== String(value))
     .map(([name, value]) => {

@@ -24,3 +24,12 @@ export function unseal(key: Buffer, context: string, sealed: Buffer): string {
   const ciphertext = sealed.subarray(NONCE_BYTES + TAG_BYTES);
   return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString("utf8");
 }
+
+/** A value that was sealed as JSON; null where `unseal` throws. */
+export function unsealJson(key: Buffer, context: string, sealed: Buffer): unknown {
+  try {
+    return JSON.parse(unseal(key, context, sealed));
+  } catch {
+    return null;
+  }
+}

@@ -7,6 +7,7 @@ import type { ErrorBody } from "../contract/errors.ts";
 import type { RawInput } from "../contract/input.ts";
 import { SELECTOR_SHAPES, INSTRUCTIONS, SERVER_TITLE, TOOLS } from "../contract/tools.ts";
 import { JSON_TYPE } from "../contract/wire.ts";
+import { parsedJson } from "../lib/parsed-json.ts";
 import { note } from "../lib/trace.ts";
 
 /** The id of a request: numbers beyond ±(2^53 − 1) would come back changed and are refused. */
@@ -164,12 +165,8 @@ function addSelector(values: Map<string, unknown>, refusals: Map<string, string>
 /** Some clients write an object out as JSON text. */
 function selectorObject(selector: unknown): unknown {
   if (typeof selector !== "string" || selector.length > LONGEST_SELECTOR_TEXT) return selector;
-  try {
-    const parsed: unknown = JSON.parse(selector);
-    return isObject(parsed) ? parsed : selector;
-  } catch {
-    return selector;
-  }
+  const parsed = parsedJson(selector);
+  return isObject(parsed) ? parsed : selector;
 }
 
 /** null and "" count as not given, as everywhere. */

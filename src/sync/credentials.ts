@@ -1,4 +1,4 @@
-import { seal, unseal } from "../lib/seal.ts";
+import { seal, unsealJson } from "../lib/seal.ts";
 import type { Database } from "../store/database.ts";
 import { findConnection, lockConnection, setCredentials } from "../store/queries/data-source.ts";
 import { SourceRefused, type Credentials, type Secrets } from "./connector.ts";
@@ -39,23 +39,16 @@ export function sealSecrets(place: CredentialsPlace, secrets: Secrets): Buffer {
 /** The reverse of `sealSecrets`; `sealed` null = there are none. Throws `SourceRefused`. */
 export function unsealSecrets(place: CredentialsPlace, sealed: Buffer | null): Secrets {
   if (sealed === null) throw new SourceRefused("The source is not connected: connect it again.");
-  try {
-    return JSON.parse(unseal(place.sealingKey, contextOf(place), sealed)) as Secrets;
-  } catch {
-    // The cause is not helpful, and must not put any part of the secrets into a log.
-    throw new SourceRefused(
-      "The credentials were sealed with keys that this installation no longer has: connect the source again.",
-    );
-  }
+  const secrets = tryUnseal(place, sealed);
+  if (secrets !== null) return secrets;
+  throw new SourceRefused(
+    "The credentials were sealed with keys that this installation no longer has: connect the source again.",
+  );
 }
 
 /** The same, but null where there are none, or they can no longer be opened: then they sign nothing. */
 export function tryUnseal(place: CredentialsPlace, sealed: Buffer | null): Secrets | null {
-  try {
-    return unsealSecrets(place, sealed);
-  } catch {
-    return null;
-  }
+  return sealed === null ? null : (unsealJson(place.sealingKey, contextOf(place), sealed) as Secrets | null);
 }
 
 function contextOf({ shopKey, source }: CredentialsPlace): string {

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { seal, unseal } from "../../lib/seal.ts";
+import { seal, unsealJson } from "../../lib/seal.ts";
 import type { EndpointPlace } from "../../store/queries/alert-delivery.ts";
 
 const SECRET_PREFIX = "whsec_";
@@ -59,11 +59,7 @@ export function unsealEndpoint(
   place: EndpointPlace,
   sealed: Buffer,
 ): EndpointSecrets | null {
-  try {
-    return JSON.parse(unseal(sealingKey, contextOf(place), sealed)) as EndpointSecrets;
-  } catch {
-    return null;
-  }
+  return unsealJson(sealingKey, contextOf(place), sealed) as EndpointSecrets | null;
 }
 
 function contextOf({ shopKey, endpointId }: EndpointPlace): string {

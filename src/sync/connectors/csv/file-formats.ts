@@ -1,3 +1,4 @@
+import { parsedJson } from "../../../lib/parsed-json.ts";
 import { currencyExponent, decimalText, roundedMinor, type Decimal } from "../../../metrics/money.ts";
 import type {
   DocumentLine,
@@ -519,15 +520,10 @@ function arrayText(named: string[] | null): string | null {
 
 /** A list of texts as JSON, without control characters. */
 function readList(column: string, json: string): string[] {
-  let list: unknown;
-  try {
-    list = JSON.parse(json);
-  } catch {
-    list = null;
-  }
+  const list = parsedJson(json);
   const isList = Array.isArray(list) && list.every((item) => typeof item === "string");
   if (!isList) throw new CellProblem(column, "is not a JSON list of texts", `a list such as ["A;1","B"]`);
-  return (list as string[]).map((item) => withoutControls(item.toWellFormed()));
+  return list.map((item) => withoutControls(item.toWellFormed()));
 }
 
 export type ExportedProductRow = Omit<ProductRow, "from_lines">;

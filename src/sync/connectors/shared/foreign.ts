@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import Type from "typebox";
 import type { Static, TObject, TProperties, TSchema, TSchemaOptions } from "typebox";
 import { Compile } from "typebox/compile";
+import { parsedJson } from "../../../lib/parsed-json.ts";
 import { SourceFailed } from "../../connector.ts";
 import { cleanLabel, isTime, readCurrency } from "./text.ts";
 
@@ -147,10 +148,6 @@ export function isSigned({ body, signature }: { body: Buffer; signature: string 
 
 /** The body of a webhook as an object; null for anything else. */
 export function readPayload(body: Buffer): Json | null {
-  try {
-    const value: unknown = JSON.parse(body.toString("utf8"));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parsedJson(body.toString("utf8"));
+  return isObject(value) ? value : null;
 }

@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AddressRefused, guardedLookup, isAllowed, resolveByDns } from "../../../lib/guarded-lookup.ts";
 import { blockListOf, isLoopbackHost } from "../../../lib/networks.ts";
+import { parsedJson } from "../../../lib/parsed-json.ts";
 import { note, noteFailure, traced, type SpanOptions } from "../../../lib/trace.ts";
 import { SourceFailed, SourceRefused } from "../../connector.ts";
 
@@ -250,11 +251,8 @@ async function readText(
 
 /** The JSON of an answer; truncated or garbled answers are requested again. */
 export function readJson(body: string): Outcome<unknown> {
-  try {
-    return { value: JSON.parse(body) as unknown };
-  } catch {
-    return { again: "the answer was no complete JSON", delayMs: null };
-  }
+  const value = parsedJson(body);
+  return value === undefined ? { again: "the answer was no complete JSON", delayMs: null } : { value };
 }
 
 /** Throws the signal's reason as soon as it aborts. */

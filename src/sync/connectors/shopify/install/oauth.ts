@@ -1,5 +1,5 @@
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
-import { seal, unseal } from "../../../../lib/seal.ts";
+import { seal, unsealJson } from "../../../../lib/seal.ts";
 import { ALL_ORDERS_SCOPE, NEEDED_SCOPES } from "./access.ts";
 
 /** Where the platform sends the merchant back to; the path of the service's own address. */
@@ -105,13 +105,12 @@ export function openInstallation(
   now: Date,
 ): OpenedInstallation | null {
   if (sealed.length > LONGEST) return null;
-  try {
-    const text = unseal(sealingKey, contextOf(kind), Buffer.from(sealed, "base64url"));
-    const { endsAt, ...installation } = JSON.parse(text) as OpenedInstallation & { endsAt: number };
-    return now.getTime() < endsAt ? installation : null;
-  } catch {
-    return null;
-  }
+  const bytes = Buffer.from(sealed, "base64url");
+  type Opened = OpenedInstallation & { endsAt: number };
+  const opened = unsealJson(sealingKey, contextOf(kind), bytes) as Opened | null;
+  if (opened === null) return null;
+  const { endsAt, ...installation } = opened;
+  return now.getTime() < endsAt ? installation : null;
 }
 
 function contextOf(kind: SealedKind): string {
