@@ -207,7 +207,7 @@ for (const [title, extra] of [
 
 /** The compiler is the test: what differs from the types that follow from the contract needs a member, and none can be written. */
 const ALIKE = `import type { EndpointMethods } from "returns-analytics-client";
-import type { EndpointMethods as OfContract } from "${root}/src/client/methods.ts";
+import type { EndpointMethods as OfContract } from "${root}/src/client/endpoints.ts";
 type Package = typeof import("returns-analytics-client");
 type Code = typeof import("${root}/src/client/client.ts");
 type Errors = typeof import("${root}/src/client/errors.ts");
