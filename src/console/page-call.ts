@@ -141,8 +141,13 @@ function givenParameters(parameters: PageParameters): Record<string, string> {
   );
 }
 
-/** The address of a page of a workspace, parameters without a value left out. */
+/** The address of a page of a workspace. */
 export function addressOf(shopDomain: string, path: string, parameters: PageParameters = {}): string {
+  return withQuery(`/w/${encodeURIComponent(shopDomain)}${path}`, parameters);
+}
+
+/** A path with parameters, those without a value left out. */
+export function withQuery(path: string, parameters: PageParameters = {}): string {
   const query = new URLSearchParams(givenParameters(parameters)).toString();
-  return `/w/${encodeURIComponent(shopDomain)}${path}${query === "" ? "" : `?${query}`}`;
+  return `${path}${query === "" ? "" : `?${query}`}`;
 }

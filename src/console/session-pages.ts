@@ -5,14 +5,18 @@ import { LINK_REFUSALS, REFUSALS, type LinkState, type SignInRefusal } from "../
 import { ROLE_TEXTS } from "../actions/members/actions.ts";
 import { html, type Html } from "../lib/html.ts";
 import { isoInstant } from "./format.ts";
+import { withQuery } from "./page-call.ts";
+import { filterForm, textField } from "./views/filters.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
-import { pageNav } from "./views/blocks.ts";
+import { pageLinks } from "./views/blocks.ts";
 import { statePage, type StatePage } from "./state-page.ts";
 
-const SECRET_FIELD = html`<p class="field">
-  <label for="secret">Paste your link</label>
+/** For a link's secret, which its page fills in. */
+export const secretField = (label: string): Html => html`<p class="field">
+  <label for="secret">${label}</label>
   <input id="secret" name="secret" autocomplete="off" spellcheck="false" required />
 </p>`;
+const SECRET_FIELD = secretField("Paste your link");
 
 /**
  * The page of a link: one button on this machine; over https it creates a passkey, which signs in. `link`: the page's content;
@@ -197,6 +201,8 @@ function loopbackRemedies(port: number): Html {
     </ul>`;
 }
 
+const PLACE = { href: withQuery, problems: [], refusedForm: null };
+
 /** `page`: the page that each workspace link leads to. */
 type Choice = Memberships & { search: string; after: string; page: string };
 
@@ -208,14 +214,7 @@ export function chooser(choice: Choice, isOperator: boolean): StatePage {
     status: 200,
     title: "Workspaces",
     body: html`<h1>Your workspaces</h1>
-      ${
-        isPart &&
-        html`<form class="actions" action="/w" role="search">
-          <label>Name or domain <input type="search" name="q" value="${search}" maxlength="100" /></label>
-          ${page !== "" && html`<input type="hidden" name="page" value="${page}" />`}
-          <button>Search workspaces</button>
-        </form>`
-      }
+      ${isPart && filterForm(PLACE, "/w", page === "" ? {} : { page }, [textField("q", "Name or domain", search, "search")])}
       ${
         workspaces.length === 0
           ? isPart
@@ -230,10 +229,10 @@ export function chooser(choice: Choice, isOperator: boolean): StatePage {
   };
 }
 
-function pagesOf({ workspaces, isMore, search, after, page }: Choice): Html {
-  const at = (from: string): string =>
-    `/w?${new URLSearchParams({ q: search, after: from, page }).toString()}`;
-  return pageNav(after === "" ? null : at(""), isMore ? at(workspaces.at(-1)?.shop_domain ?? "") : null);
+function pagesOf({ workspaces, isMore, search, after, page }: Choice): Html | null {
+  const query = { q: search, page, ...(after === "" ? {} : { after }) };
+  const next = isMore ? (workspaces.at(-1)?.shop_domain ?? "") : null;
+  return pageLinks({ ...PLACE, query }, "/w", next, "after");
 }
 
 const NO_WORKSPACE = html`<p>

@@ -4,7 +4,6 @@ import { isFreshProof } from "../../access/session.ts";
 import { REFUSALS } from "../../access/sign-in.ts";
 import { formOf } from "../../console/form-scope.ts";
 import { isoInstant } from "../../console/format.ts";
-import { sendToProvider } from "../../console/provider-flow.ts";
 import {
   formPlace,
   forSender,
@@ -14,6 +13,7 @@ import {
   ownCaller,
   passkeyOptions,
   passkeySiteOf,
+  sendToProvider,
   showOwn,
   type OwnRequest,
   type RefusedAction,
@@ -21,7 +21,7 @@ import {
   type Routes,
   type SessionContext,
 } from "../../console/session-context.ts";
-import { passkeyForm, refusal, textField, type FormPlace } from "../../console/views/form.ts";
+import { actionForm, passkeyForm, refusal, textField, type FormPlace } from "../../console/views/form.ts";
 import { html, type Html } from "../../lib/html.ts";
 import type { ListedPasskey, ListedSession } from "../../store/queries/console-user.ts";
 import { runAction, type Action } from "../action.ts";
@@ -129,7 +129,7 @@ async function show(context: SessionContext, own: OwnRequest, form?: RefusedActi
   const { database, provider } = context.control;
   const account = await showAccount(database, person.userId, now, provider);
   const isFresh = isFreshProof(person.authenticatedAt, now);
-  const place = formPlace(request, () => PATH, form);
+  const place = formPlace(request, (path) => path || PATH, form);
   const isPublic = context.site.publicOrigin !== null;
   const host = passkeySiteOf(request, context.site) === null ? (request.headers.host ?? "") : null;
   const body = html`<h1>Your account</h1>
@@ -144,13 +144,11 @@ const TO_CHANGE = html`<p class="banner">
 </p>`;
 
 function nameForm(value: string, place: FormPlace): Html {
+  const label = "The name that others see";
+  const field = textField(place, renameSelf.name, { name: "name", label, value });
   return html`<section>
     <h2>Name</h2>
-    ${refusal(place, renameSelf.name)}
-    <form method="post" action="/me/name">
-      ${textField(place, renameSelf.name, { name: "name", label: "The name that others see", value })}
-      <button>${renameSelf.title}</button>
-    </form>
+    ${refusal(place, renameSelf.name)} ${actionForm(place, { path: "/me/name", button: renameSelf.title }, [field])}
   </section>`;
 }
 
@@ -168,7 +166,7 @@ function passkeys(
       own.length === 0
         ? html`<p>No passkeys yet. A passkey signs you in with your fingerprint, your face or a PIN.</p>`
         : html`<ul class="entries">
-            ${own.map((passkey) => passkeyItem(passkey, isPublic && own.length === 1 && linked === null))}
+            ${own.map((passkey) => passkeyItem(passkey, place, isPublic && own.length === 1 && linked === null))}
           </ul>`
     }
     <h3>${addPasskey.title}</h3>
@@ -183,31 +181,35 @@ function passkeys(
             action: "/me/passkeys",
             kind: "create",
             button: addPasskey.title,
-            fields: html`${textField(place, addPasskey.name, { name: "name", label, hint })} ${endOthersBox("add")}`,
+            fields: html`${textField(place, addPasskey.name, { name: "name", label, hint })} ${END_OTHERS}`,
           })
     }
   </section>`;
 }
 
-function passkeyItem(passkey: ListedPasskey, isLastWayIn: boolean): Html {
+function passkeyItem(passkey: ListedPasskey, place: FormPlace, isLastWayIn: boolean): Html {
   const { name, rp_id: host, created_at: addedAt, last_used_at: usedAt } = passkey;
   const id = passkey.credential_id.toString("base64url");
+  const button = `Remove ${name}`;
+  const form = { path: "/me/passkeys/remove", button, variant: "quiet", kept: { id } } as const;
   return html`<li>
     <strong>${name}</strong> <small>for ${host}</small><br />
     Added ${time(addedAt)}, ${usedAt === null ? "not used since" : html`last used ${time(usedAt)}`}.
     <details>
-      <summary>Remove ${name}</summary>
-      <form method="post" action="/me/passkeys/remove">
-        <input type="hidden" name="id" value="${id}" />
-        ${isLastWayIn && LAST_ONE} ${endOthersBox(id)}
-        <button class="quiet">Remove ${name}</button>
-      </form>
+      <summary>${button}</summary>
+      ${actionForm(place, form, [isLastWayIn && LAST_ONE, END_OTHERS])}
     </details>
   </li>`;
 }
 
+const tickBox = (name: string, text: string): Html =>
+  html`<label class="check"><input type="checkbox" name="${name}" value="yes" /> ${text}</label>`;
+
+const KNOWS = tickBox("knows", removePasskey.input.knows.label);
 const LAST_ONE = html`<p>This is your last passkey. Without it, only a new link signs you in.</p>
-  ${knowsBox("remove")}`;
+  ${KNOWS}`;
+/** Somebody who adds or removes a passkey may have lost a device, or found an unknown one. */
+const END_OTHERS = tickBox("end_others", "Also end my sessions in other browsers");
 
 function singleSignOn(
   { linked, passkeys: own }: MyAccount,
@@ -220,62 +222,40 @@ function singleSignOn(
     ${
       linked === null
         ? html`<p>Link your account at ${provider} to sign in with it.</p>
-            <form method="post" action="/me/account/link"><button>${linkAccount.title}</button></form>`
+            ${actionForm(place, { path: "/me/account/link", button: linkAccount.title })}`
         : html`<p>
               Linked at ${provider}: <strong>${linked.email ?? linked.subject}</strong>, since ${time(linked.linked_at)}, last
               used ${time(linked.last_used_at)}.
             </p>
-            <form method="post" action="/me/account/unlink">
-              ${isPublic && own.length === 0 && knowsBox("unlink")}
-              <button class="quiet">${unlinkAccount.title}</button>
-            </form>`
+            ${actionForm(place, { path: "/me/account/unlink", button: unlinkAccount.title, variant: "quiet" }, [isPublic && own.length === 0 && KNOWS])}`
     }
   </section>`;
 }
 
-function knowsBox(place: string): Html {
-  return html`<p class="check">
-    <input id="knows-${place}" type="checkbox" name="knows" value="yes" />
-    <label for="knows-${place}">${removePasskey.input.knows.label}</label>
-  </p>`;
-}
-
-/** Somebody who adds or removes a passkey may have lost a device, or found an unknown one. */
-function endOthersBox(place: string): Html {
-  return html`<p class="check">
-    <input id="end-others-${place}" type="checkbox" name="end_others" value="yes" />
-    <label for="end-others-${place}">Also end my sessions in other browsers</label>
-  </p>`;
-}
-
 function sessions({ sessions: own }: MyAccount, thisHash: Buffer, place: FormPlace): Html {
+  const endOthers = { path: "/me/sessions/end-others", button: "End all other sessions" };
   return html`<section>
     <h2>Where you are signed in</h2>
     ${refusal(place, endSession.name)}
     <ul class="entries">
-      ${own.map((session) => sessionItem(session, session.session_hash.equals(thisHash)))}
+      ${own.map((session) => sessionItem(session, place, session.session_hash.equals(thisHash)))}
     </ul>
-    ${
-      own.length > 1 &&
-      html`<form method="post" action="/me/sessions/end-others">
-      <button>End all other sessions</button>
-    </form>`
-    }
+    ${own.length > 1 && actionForm(place, endOthers)}
   </section>`;
 }
 
-function sessionItem(session: ListedSession, isThis: boolean): Html {
+function sessionItem(session: ListedSession, place: FormPlace, isThis: boolean): Html {
   const began = isoInstant(session.created_at);
+  const kept = { id: sessionIdOf(session.session_hash) };
+  const end = {
+    path: "/me/sessions/end",
+    button: `End session of ${began}`,
+    variant: "quiet",
+    kept,
+  } as const;
   return html`<li>
     Since ${began}, last seen ${time(session.last_seen_at)}
-    ${
-      isThis
-        ? html`<span class="tag">this browser</span>`
-        : html`<form method="post" action="/me/sessions/end">
-            <input type="hidden" name="id" value="${sessionIdOf(session.session_hash)}" />
-            <button class="quiet">End session of ${began}</button>
-          </form>`
-    }
+    ${isThis ? html`<span class="tag">this browser</span>` : actionForm(place, end)}
   </li>`;
 }
 

@@ -1,7 +1,7 @@
 import { buttonFor, formOf, formFor, drawField } from "../../console/action-form.ts";
 import { instant, isoInstant } from "../../console/format.ts";
 import { definePage, type PageCall } from "../../console/page.ts";
-import { entries, rows, tableOf } from "../../console/views/blocks.ts";
+import { codeToCopy, entries, rows, tableOf } from "../../console/views/blocks.ts";
 import { refusal, textField } from "../../console/views/form.ts";
 import { progress, type Progress } from "../../console/views/progress.ts";
 import { ApiError } from "../../contract/errors.ts";
@@ -534,8 +534,5 @@ function approve(title: string, link: string): Html {
       If somebody else runs the shop, send them the link. It connects this workspace once, within seven days, and
       works only for people who may install apps in the shop.
     </p>
-    <div class="code">
-      <pre tabindex="0"><code>${link}</code></pre>
-      <button class="copy" type="button" hidden>Copy</button>
-    </div>`;
+    ${codeToCopy("approval", link)}`;
 }

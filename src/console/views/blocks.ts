@@ -84,21 +84,18 @@ export function tabs(
   </nav>`;
 }
 
-/** The way through a list that has pages: forward by the API's cursor, or back to its first page. */
-export function pageLinks(call: PageCall, path: string, nextCursor: string | null): Html | null {
-  const { cursor, ...rest } = call.query;
-  if (cursor === undefined && nextCursor === null) return null;
-  return pageNav(
-    cursor === undefined ? null : call.href(path, rest),
-    nextCursor === null ? null : call.href(path, { ...rest, cursor: nextCursor }),
-  );
-}
-
-/** Where the first page is, null = this is it, and the next one, null = this is the last. */
-export function pageNav(firstHref: string | null, nextHref: string | null): Html {
+/** The way through a list that has pages: forward by a cursor, the parameter `name`, or back to its first page. */
+export function pageLinks(
+  { query, href }: Pick<PageCall, "query" | "href">,
+  path: string,
+  next: string | null,
+  name = "cursor",
+): Html | null {
+  const { [name]: cursor, ...rest } = query;
+  if (cursor === undefined && next === null) return null;
   return html`<nav class="pages" aria-label="Pages of the list">
-    ${firstHref !== null && html`<a href="${firstHref}">First page</a>`}
-    ${nextHref !== null && html`<a href="${nextHref}" rel="next">Next page</a>`}
+    ${cursor !== undefined && html`<a href="${href(path, rest)}">First page</a>`}
+    ${next !== null && html`<a href="${href(path, { ...rest, [name]: next })}" rel="next">Next page</a>`}
   </nav>`;
 }
 

@@ -5,23 +5,20 @@ import { month } from "../format.ts";
 import { PERIODS, TO_NEWEST, type ShownMonths, type ShownRange } from "../months.ts";
 import type { PageCall, PageParameters } from "../page.ts";
 import { CHOICE_NAMES, pick } from "../selection.ts";
-import { problemSummary, wrongOf } from "./form.ts";
+import { hiddenFields, problemSummary, wrongOf, type FormPlace } from "./form.ts";
+import { selectField as drawSelect, textField as drawText } from "./form.ts";
 
 type Query = Readonly<Record<string, string>>;
 
-/** One part of a filter form. */
-export type Filter = {
-  name: string;
-  /** `wrong`: the API's sentence about its value; null = nothing. */
-  markup: (wrong: string | null) => Html;
-};
+/** One part of a filter form; its markup shows the API's sentence about its value. */
+export type Filter = { name: string; markup: (call: FormPlace) => Html };
 
 /**
  * C6: filters are a GET form with one button; the page always matches its form. `kept` becomes hidden fields. The API's errors
  * about the query are above the form, and next to the fields they name.
  */
 export function filterForm(
-  call: PageCall,
+  call: FormPlace,
   path: string,
   kept: PageParameters,
   parts: readonly (Filter | readonly Filter[])[],
@@ -29,51 +26,15 @@ export function filterForm(
   const fields = parts.flat();
   return html`${problemSummary(call, path, fields)}
     <form class="filters" action="${call.href(path)}" method="get">
-      ${Object.entries(kept).map(
-        ([name, value]) =>
-          value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}" />`,
-      )}${fields.map(({ name, markup }) => markup(wrongOf(call, name)))}<button>Show</button>
+      ${hiddenFields(kept)}${fields.map(({ markup }) => markup(call))}<button>Show</button>
     </form>`;
 }
 
-/** A control with its label and, where its value was refused, the sentence that describes it. */
-function labelled(name: string, label: string, control: (wrongId: string | null) => Html): Filter {
-  return {
-    name,
-    markup: (wrong) => {
-      const id = `${name}-wrong`;
-      return html`<div class="field">
-        <label for="${name}">${label}</label>${control(wrong === null ? null : id)}${
-          wrong !== null && html`<span class="wrong" id="${id}">${wrong}</span>`
-        }
-      </div>`;
-    },
-  };
-}
-
-function monthFields({ start_month = "", end_month = "" }: Query): Filter[] {
+function monthFields({ start_month, end_month }: Query): Filter[] {
   return [
-    monthField("start_month", "First month of orders", start_month),
-    monthField("end_month", "Last month of orders", end_month),
+    textField("start_month", "First month of orders", start_month, "month"),
+    textField("end_month", "Last month of orders", end_month, "month"),
   ];
-}
-
-/** An invalid month is shown as text: a month input would hide it. */
-function monthField(name: string, label: string, value: string): Filter {
-  return labelled(
-    name,
-    label,
-    (wrongId) =>
-      html`<input
-        type="${wrongId === null ? "month" : "text"}"
-        id="${name}"
-        name="${name}"
-        value="${value}"
-        pattern="[0-9]{4}-[0-9]{2}"
-        placeholder="2026-01"
-        ${wrongId !== null && html` aria-invalid="true" aria-describedby="${wrongId}"`}
-      />`,
-  );
 }
 
 const WINDOWS = [
@@ -92,42 +53,22 @@ export function windowField(query: Query, primaryDays: number | null): Filter {
 export function selectField(
   name: string,
   label: string,
-  current: string,
+  value: string,
   options: readonly (readonly [value: string, text: string])[],
 ): Filter {
-  const own = options.some(([value]) => value === current) ? [] : [[current, current] as const];
-  return labelled(
-    name,
-    label,
-    (wrongId) =>
-      html`<select id="${name}" name="${name}" ${wrongId !== null && html` aria-invalid="true" aria-describedby="${wrongId}"`}>
-        ${[...options, ...own].map(
-          ([value, text]) =>
-            html`<option value="${value}" ${value === current && html` selected`}>${text}</option>`,
-        )}
-      </select>`,
-  );
+  const own = options.some(([each]) => each === value) ? [] : [[value, value] as const];
+  const field = { name, label, value, options: [...options, ...own] };
+  return { name, markup: (call) => drawSelect(call, null, field) };
 }
 
 export function textField(
   name: string,
   label: string,
-  value: string | undefined,
-  type: "text" | "search" | "decimal" | "date" = "text",
+  value = "",
+  type: "text" | "search" | "decimal" | "date" | "month" = "text",
 ): Filter {
-  return labelled(
-    name,
-    label,
-    (wrongId) =>
-      html`<input
-        type="${type === "decimal" || wrongId !== null ? "text" : type}"
-        id="${name}"
-        name="${name}"
-        value="${value ?? ""}"
-        ${type === "decimal" && html` inputmode="decimal"`}
-        ${wrongId !== null && html` aria-invalid="true" aria-describedby="${wrongId}"`}
-      />`,
-  );
+  const field = { name, label, value, type, isRequired: false };
+  return { name, markup: (call) => drawText(call, null, field) };
 }
 
 /** Checked, it extends the months to the newest, unless the query requests open months of its own range. */
@@ -139,7 +80,7 @@ function openMonthsField(query: Query): Filter {
 export function checkField(name: string, label: string, query: Query, value = "true"): Filter {
   return {
     name,
-    markup: (wrong) =>
+    markup: (call) =>
       html`<div class="check">
         <input
           type="checkbox"
@@ -147,7 +88,7 @@ export function checkField(name: string, label: string, query: Query, value = "t
           name="${name}"
           value="${value}"
           ${query[name] === value && html` checked`}
-        /><label for="${name}">${label}</label>${wrong !== null && html` <span class="wrong">${wrong}</span>`}
+        /><label for="${name}">${label}</label> ${wrongOf(call, name) !== null && html`<span class="wrong">${wrongOf(call, name)}</span>`}
       </div>`,
   };
 }
@@ -180,7 +121,7 @@ export function filterBar(call: PageCall, path: string, parts: BarParts): Html {
   const fields = [...named, ...compare, ...filters];
   const own = new Set([...fields.map(({ name }) => name), "cursor", "page"]);
   const kept = Object.fromEntries(Object.entries(query).filter(([name]) => !own.has(name)));
-  const [first, last, open] = named.map(({ name, markup }) => markup(wrongOf(call, name)));
+  const [first, last, open] = named.map(({ markup }) => markup(call));
   const isWrong = named.some(({ name }) => wrongOf(call, name) !== null);
   const set = filters.filter(({ name }) => (query[name] ?? "") !== "" && !DEFAULTS.has(query[name] ?? ""));
   const title = months === undefined ? "Filters" : monthsText(months ?? null);
@@ -194,13 +135,13 @@ export function filterBar(call: PageCall, path: string, parts: BarParts): Html {
           html`${menu(title, html`${presets(call, path, { months, query })}<p class="or">or the months</p>${first}${last}`, isWrong)}
           ${open}`
         }
-        ${compare.map(({ name, markup }) => markup(wrongOf(call, name)))}
+        ${compare.map(({ markup }) => markup(call))}
         ${selected !== undefined && selectionPart(call, path, { selected, query })}
         ${
           filters.length > 0 &&
           menu(
             set.length === 0 ? "Filters" : `Filters (${set.length})`,
-            html`${filters.map(({ name, markup }) => markup(wrongOf(call, name)))}`,
+            html`${filters.map(({ markup }) => markup(call))}`,
             filters.some(({ name }) => wrongOf(call, name) !== null),
           )
         }
@@ -221,12 +162,6 @@ const COMPARISONS = [
 
 function problemsIn({ problems }: PageCall): boolean {
   return problems.length > 0;
-}
-
-function hiddenFields(kept: PageParameters): Html[] {
-  return Object.entries(kept).map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${String(value ?? "")}" />`,
-  );
 }
 
 /** One part of the bar behind a button; one of them is open at a time. */

@@ -1,4 +1,4 @@
-import { html, type Html } from "../../lib/html.ts";
+import { html, type Html, type HtmlValue } from "../../lib/html.ts";
 import type { PageCall, PageParameters } from "../page.ts";
 
 /** The parts of a page that its forms use. */
@@ -14,7 +14,7 @@ type Labelled = {
 };
 
 type InputField = Labelled & {
-  type?: "text" | "number" | "date" | "password" | "search";
+  type?: "text" | "number" | "decimal" | "date" | "month" | "password" | "search";
   isRequired?: boolean;
 };
 
@@ -49,18 +49,15 @@ export function refusal({ refusedForm, href }: FormPlace, action: string): Html 
 }
 
 /** A refused form's value of a name, else `value`. */
-export function filledIn({ refusedForm }: FormPlace, action: string, name: string, value = ""): string {
+export function filledIn({ refusedForm }: FormPlace, action: FormName, name: string, value = ""): string {
   return refusedForm?.action === action ? (refusedForm.values.get(name) ?? "") : value;
 }
 
 /** A form with only a button, or with `fields`. */
-export function actionForm({ href }: FormPlace, form: ActionForm, fields: readonly Html[] = []): Html {
+export function actionForm({ href }: FormPlace, form: ActionForm, fields: readonly HtmlValue[] = []): Html {
   const { path, button, variant, kept = {}, question = null, isAnswered = false } = form;
   const shown = html`<form method="post" action="${href(path)}">
-    ${Object.entries(kept).map(
-      ([name, value]) =>
-        value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}" />`,
-    )}${fields}<button ${variant !== undefined && html` class="${variant}"`}>${button}</button>
+    ${hiddenFields(kept)}${fields}<button ${variant !== undefined && html` class="${variant}"`}>${button}</button>
   </form>`;
   if (question === null) return shown;
   return html`<details ${isAnswered && html` open=""`}>
@@ -70,8 +67,16 @@ export function actionForm({ href }: FormPlace, form: ActionForm, fields: readon
   </details>`;
 }
 
+/** Values that a form sends unseen. */
+export function hiddenFields(kept: PageParameters): (Html | false)[] {
+  return Object.entries(kept).map(
+    ([name, value]) =>
+      value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}" />`,
+  );
+}
+
 /** Why a field was refused, in a form or in a query; null = it was not. */
-export function problemOf(call: FormPlace, action: string, name: string): string | null {
+export function problemOf(call: FormPlace, action: FormName, name: string): string | null {
   const { refusedForm } = call;
   const ofForm = refusedForm?.action === action ? refusedForm.refusal.problems : [];
   return wrongOf(call, name) ?? ofForm.find((problem) => problem.name === name)?.sentence ?? null;
@@ -92,13 +97,17 @@ export function boxes(
   </fieldset>`;
 }
 
-/** One field of an action's form. A password is not shown again; a query's error is next to its field. */
-export function textField(call: FormPlace, action: string, field: InputField): Html {
+/** The action whose form it is; null = the form of a query. */
+type FormName = string | null;
+
+/** One field of a form. A password is not shown again; a query's error is next to its field. */
+export function textField(call: FormPlace, action: FormName, field: InputField): Html {
   const { name, type = "text", isRequired = true } = field;
   const id = idOf(action, name);
   const value = type === "password" ? "" : filledIn(call, action, name, field.value);
   const wrong = problemOf(call, action, name);
-  const isShown = value === "" || (SHOWN_BY[type] ?? /^/u).test(value);
+  const isOfType = (SHOWN_BY[type] ?? /^/u).test(value) && (action !== null || wrong === null);
+  const isShown = type !== "decimal" && (value === "" || isOfType);
   return labelled(
     id,
     { ...field, wrong },
@@ -107,7 +116,9 @@ export function textField(call: FormPlace, action: string, field: InputField): H
       name="${name}"
       type="${isShown ? type : "text"}"
       value="${value}"
-      autocomplete="off"
+      ${action !== null && html` autocomplete="off"`}
+      ${type === "decimal" && html` inputmode="decimal"`}
+      ${type === "month" && html` pattern="[0-9]{4}-[0-9]{2}" placeholder="2026-01"`}
       ${isRequired && html` required=""`}
       ${wrong !== null && html` aria-invalid="true"`} ${(wrong !== null || field.hint !== undefined) && html` aria-describedby="${id}-hint"`}
     />`,
@@ -115,9 +126,13 @@ export function textField(call: FormPlace, action: string, field: InputField): H
 }
 
 /** Such a field would drop any other value. */
-const SHOWN_BY: Readonly<Record<string, RegExp>> = { number: /^\d+$/u, date: /^\d{4}-\d{2}-\d{2}$/u };
+const SHOWN_BY: Readonly<Record<string, RegExp>> = {
+  number: /^\d+$/u,
+  date: /^\d{4}-\d{2}-\d{2}$/u,
+  month: /^\d{4}-\d{2}$/u,
+};
 
-export function selectField(call: FormPlace, action: string, field: SelectField): Html {
+export function selectField(call: FormPlace, action: FormName, field: SelectField): Html {
   const { name, options } = field;
   const id = idOf(action, name);
   const value = filledIn(call, action, name, field.value);
@@ -159,8 +174,8 @@ function labelled(
   </p>`;
 }
 
-function idOf(action: string, name: string): string {
-  return `${action}-${name}`.replaceAll(/[^a-z-]/gu, "-");
+function idOf(action: FormName, name: string): string {
+  return action === null ? name : `${action}-${name}`.replaceAll(/[^a-z-]/gu, "-");
 }
 
 /** A form that the browser fills in with a passkey: made, or signed with. */
@@ -226,7 +241,7 @@ export function wrongOf({ problems }: Pick<PageCall, "problems">, name: string):
 
 /** All that the API refused, each sentence linked to its field where the form has it. It takes the focus. */
 export function problemSummary(
-  call: PageCall,
+  call: FormPlace,
   path: string,
   fields: readonly { name: string }[],
 ): Html | null {
