@@ -8,7 +8,7 @@ import { holdWhetherMoving, type DirectoryRow } from "../store/queries/workspace
 import type { Workspace } from "../store/workspace.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit/record.ts";
-import { readInput, type Fields, type Given, type InputOf } from "./field.ts";
+import { readInput, textInput, type Fields, type Given, type InputOf } from "./field.ts";
 import { movingAway } from "./refusal.ts";
 import { holdRights, requireRight, type HeldRights, type Right } from "./right.ts";
 import type { Connecting } from "./sources/connect.ts";
@@ -162,30 +162,54 @@ export async function runAction<Inputs extends Fields, Result, By extends Action
   return ended;
 }
 
-/** Rows that people and programs read: its right, its command, its table. */
-export type List<Row extends object = object, By extends ActionCaller = WorkspaceCaller> = Right & {
+/** Up to `limit` rows of a list, after the one with a cursor; null: from the first one on. */
+export type ListPage = { after: string | null; limit: number };
+
+/** Rows that people and programs read: its right, its command, its filters, its table. */
+export type List<
+  Row extends object = object,
+  By extends ActionCaller = WorkspaceCaller,
+  Filters extends Fields = Fields,
+> = Right & {
   /** Its line in the help of commands. */
   about: string;
   /** In the words of the table of rights, such as "Read the list of tokens". */
   past: string;
   /** By heading, the value of a column; --json prints the rows. */
   columns: Readonly<Record<string, (row: Row) => Cell>>;
-  rows(caller: By): Promise<Row[]>;
+  /** What narrows it, each optional. */
+  input?: Filters;
+  /** Of one with pages: a row's cursor, with its name and meaning in the help of commands, and how many rows these show. */
+  pages?: {
+    cursor: (row: Row) => string;
+    after: readonly [name: string, help: string];
+    usual: number;
+    most: number;
+  };
+  rows(caller: By, asked: InputOf<Filters>, page: ListPage): Promise<Row[]>;
 };
 
-export function defineList<Row extends object, By extends ActionCaller = WorkspaceCaller>(
-  list: List<Row, By>,
-): List<Row, By> {
+export function defineList<
+  Row extends object,
+  By extends ActionCaller = WorkspaceCaller,
+  Filters extends Fields = Fields,
+>(list: List<Row, By, Filters>): List<Row, By, Filters> {
   return list;
 }
 
-/** Reads the rows of a list. Throws as `requireRight` does. */
-export async function readList<Row extends object, By extends ActionCaller>(
-  list: List<Row, By>,
+const NO_FILTER = textInput({});
+const FIRST_PAGE: ListPage = { after: null, limit: 1000 };
+
+/** Reads the rows of a list. Throws as `requireRight` and `readInput` do, and a `Refusal` for a cursor that is none. */
+export async function readList<Row extends object, By extends ActionCaller, Filters extends Fields>(
+  list: List<Row, By, Filters>,
   caller: By,
+  given: Given = NO_FILTER,
+  page: ListPage = FIRST_PAGE,
 ): Promise<Row[]> {
   requireRight(caller.actor, list);
-  return list.rows(caller);
+  const { input = {} as Filters } = list;
+  return list.rows(caller, readInput(input, given, caller.now), page);
 }
 
 /** The tools of actions, on every surface. */

@@ -4,7 +4,7 @@ import { readList, runAction, type Action, type FaceCaller, type List } from "..
 import { OPERATOR } from "../actions/actor.ts";
 import { consoleAddress } from "../actions/console-address.ts";
 import { readInput, type Field, type Fields, type Given } from "../actions/field.ts";
-import { quoted } from "../actions/input.ts";
+import { quoted, readInteger } from "../actions/input.ts";
 import type { InstallationCaller } from "../actions/installation/actions.ts";
 import { impossible, invalid } from "../actions/refusal.ts";
 import { pushOptions } from "../alerts/delivery/send.ts";
@@ -145,32 +145,51 @@ function consoleOrigin({ config, installation }: CommandSession): string {
   return consoleAddress(config.publicUrl, address === null ? config.port : new URL(address).port).origin;
 }
 
+type ListShape<Row> = {
+  name?: string;
+  examples?: readonly string[];
+  /** Printed in place of a table without rows; `asked`: the text of a filter. */
+  none?: (asked: (name: string) => string | undefined) => string;
+  /** Prints hints after the table; `isEnd`: there are no more rows. */
+  also?: (session: CommandSession, rows: readonly Row[], isEnd: boolean) => unknown;
+};
+
+const NO_WORDS = { words: [], assigned: new Map<string, string>(), files: [] };
+
 /** The command of a list: `./returns token list`. */
-export function listCommand<Row extends object>(list: List<Row>): CommandSpec {
+export function listCommand<Row extends object>(list: List<Row>, shape: ListShape<Row> = {}): CommandSpec {
+  const { input = {}, pages, columns } = list;
+  const { name = "list", examples = [], none, also } = shape;
   return {
-    name: "list",
+    name,
     summary: list.about,
+    examples,
     ...(list.hasNoWorkspace === true ? {} : { forWorkspace: true }),
-    run: async (session) =>
-      session.terminal.printTable(await readList(list, callerOf(session)), list.columns),
+    options: {
+      ...Object.fromEntries(
+        Object.entries(input).map(([each, field]) => [optionFlags(each, field), helpOf(field)]),
+      ),
+      ...(pages && { [`--after <${pages.after[0]}>`]: pages.after[1] }),
+    },
+    otherOptions:
+      pages === undefined
+        ? []
+        : [new Option("--limit <number>", "how many to show").default(`${pages.usual}`, `${pages.usual}`)],
+    run: async (session: CommandSession, options: { after?: string; limit?: string }) => {
+      const { terminal } = session;
+      const { after = null, limit: text = "1" } = options;
+      const limit = readInteger("--limit", text, 1, pages?.most ?? null);
+      const given = await givenBy(input, NO_WORDS, [options]);
+      const rows = await readList(list, callerOf(session), given, { after, limit });
+      const last = rows.at(-1);
+      if (last === undefined && none !== undefined)
+        terminal.print([], `${none((each) => given.texts(each)[0])}\n`);
+      else terminal.printTable(rows, columns);
+      if (last !== undefined && pages !== undefined && rows.length === limit)
+        terminal.hint(`There may be more: the same command with --after ${pages.cursor(last)}`);
+      await also?.(session, rows, rows.length < limit);
+    },
   };
-}
-
-/** Of a list by pages: how many rows it shows unless the option says otherwise. */
-export function limitOption(count: number): Option {
-  return new Option("--limit <number>", "how many to show").default(`${count}`, `${count}`);
-}
-
-/** Explains how to see more rows after a full page. */
-export function hintNextPage<Row>(
-  terminal: Terminal,
-  rows: readonly Row[],
-  limit: number,
-  cursorOf: (row: Row) => string,
-): void {
-  const last = rows.at(-1);
-  if (last === undefined || rows.length < limit) return;
-  terminal.hint(`There may be more: the same command with --after ${cursorOf(last)}`);
 }
 
 /** The last word of an action's name: "sale_event.remove" → remove. */

@@ -1,5 +1,6 @@
 import { commandOf, listCommand } from "./action-command.ts";
-import type { CommandGroup } from "./command.ts";
+import { keptAuditText } from "../lib/retention.ts";
+import type { CommandGroup, CommandSpec } from "./command.ts";
 
 /** The commands of nouns that consist of their actions and lists only. Actions are loaded when they run. */
 
@@ -45,6 +46,22 @@ export async function tokenCommands(): Promise<CommandGroup> {
       }),
     ],
   };
+}
+
+export async function auditCommand(): Promise<CommandSpec> {
+  const { auditListOfAll } = await import("../actions/audit/audit.ts");
+  return listCommand(auditListOfAll, {
+    name: "audit",
+    examples: [
+      "./returns audit --workspace shop.example",
+      "./returns audit --since 2026-11-01 --limit 1000 --json",
+    ],
+    none: () => "No actions are recorded.",
+    also: ({ config, terminal }, _actions, isEnd) => {
+      const kept = keptAuditText(config);
+      if (isEnd && kept !== null) terminal.hint(kept);
+    },
+  });
 }
 
 export async function watchCommands(): Promise<CommandGroup> {

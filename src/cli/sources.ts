@@ -6,88 +6,67 @@ import { quoted } from "../actions/input.ts";
 import { impossible, invalid } from "../actions/refusal.ts";
 import {
   cancelBackfill,
+  connectionList,
   disconnectSource,
   findBackfillUnderWay,
   isAbandoned,
   rebuild,
   requestSync,
-  showConnections,
+  runList,
   showQuietRuns,
-  showRuns,
   waitForRun,
 } from "../actions/sources/actions.ts";
-import type { ConnectionsAsked, RequestedSync, RunsAsked } from "../actions/sources/actions.ts";
+import type { RequestedSync } from "../actions/sources/actions.ts";
 import { connectingOf, connectSource, listSources, type Source } from "../actions/sources/connect.ts";
 import { linkSource } from "../actions/sources/install.ts";
 import { keptRunsText } from "../lib/retention.ts";
 import { countsText, durationText, retryText, stageText } from "../lib/run-text.ts";
-import {
-  callerOf,
-  commandOf,
-  hintNextPage,
-  limitOption,
-  readSecret,
-  readSecretFile,
-} from "./action-command.ts";
+import { callerOf, commandOf, listCommand, readSecret, readSecretFile } from "./action-command.ts";
 import type { SecretOptions } from "./action-command.ts";
 import type { CommandGroup, CommandSession, CommandSpec } from "./command.ts";
 
-export const RUNS: CommandSpec = {
+const RUN_HISTORY = listCommand(runList, {
   name: "runs",
-  summary: "Show the runs of connected sources, newest first.",
-  options: {
-    "--workspace <domain>": "only of this workspace",
-    "--source <name>": "only of this source",
-    "--status <status>": "only those that are running, succeeded, failed or interrupted",
-    "--after <cursor>": "the page after a run, by the run's cursor",
-    "--unchanged": "instead the runs that changed nothing, counted by day",
-  },
-  otherOptions: [limitOption(20)],
   examples: [
     "./returns runs --status failed",
     "./returns runs --workspace shop.example --source shopify --limit 5 --json",
   ],
-  run: async ({ config, database, terminal }: CommandSession, filter: RunsAsked) => {
-    if (filter.unchanged === true) {
-      const days = await showQuietRuns(database, filter);
-      terminal.printTable(days, {
-        day: "day",
-        source: "source",
-        kind: "kind",
-        runs: "runs",
-        first: "first_at",
-        last: "last_at",
-      });
-      return;
-    }
-    const runs = await showRuns(database, filter);
-    if (runs.length === 0) {
-      const { source } = filter;
-      terminal.print([], source === undefined ? "No source has run yet.\n" : `No run of ${source}.\n`);
-    } else {
-      terminal.printTable(runs, {
-        started: "started_at",
-        workspace: "shop_domain",
-        source: "source",
-        kind: "kind",
-        by: "requested_by",
-        state: ({ attempt, status }) => (attempt === 1 ? status : `${status}, try ${attempt}`),
-        took: (run) => durationText(run.duration_seconds),
-        read: (run) => (Object.keys(run.counts).length > 0 ? countsText(run.counts) : stageText(run)),
-        remarks: ({ error, notes }) => [...(error === null ? [] : [error]), ...notes].join(" ") || null,
-      });
-    }
-    hintNextPage(terminal, runs, Number(filter.limit), ({ cursor }) => cursor);
-    if (await isAbandoned(database, runs)) {
+  none: (asked) => {
+    const source = asked("source");
+    return source === undefined ? "No source has run yet." : `No run of ${source}.`;
+  },
+  also: async ({ config, database, terminal }, runs, isEnd) => {
+    if (await isAbandoned(database, runs))
       terminal.hint(
         "No worker is running: runs marked running continue when ./returns worker or serve starts.",
       );
-    }
     if (runs.length > 0)
       terminal.hint(
         "Runs that changed nothing have one row, that of the newest; --unchanged counts them by day.",
       );
-    if (runs.length < Number(filter.limit)) terminal.hint(keptRunsText(config));
+    if (isEnd) terminal.hint(keptRunsText(config));
+  },
+});
+
+type QuietAsked = { workspace?: string; source?: string; limit: string; unchanged?: true };
+
+export const RUNS: CommandSpec = {
+  ...RUN_HISTORY,
+  options: {
+    ...RUN_HISTORY.options,
+    "--unchanged": "instead the runs that changed nothing, counted by day",
+  },
+  run: async (session: CommandSession, asked: QuietAsked) => {
+    if (asked.unchanged !== true) return RUN_HISTORY.run(session, asked);
+    const days = await showQuietRuns(session.database, asked);
+    session.terminal.printTable(days, {
+      day: "day",
+      source: "source",
+      kind: "kind",
+      runs: "runs",
+      first: "first_at",
+      last: "last_at",
+    });
   },
 };
 
@@ -109,38 +88,13 @@ export const DISCONNECT = commandOf(disconnectSource, {
   examples: ["./returns disconnect shopify --workspace shop.example"],
 });
 
-export const CONNECTIONS: CommandSpec = {
+export const CONNECTIONS = listCommand(connectionList, {
   name: "connections",
-  summary: "Show which sources are connected, in which currency, and how their last sync went.",
-  options: {
-    "--workspace <domain>": "of this workspace only",
-    "--after <domain/source>": "the page after a connection",
+  none: (asked) => {
+    const domain = asked("workspace");
+    return `No source is connected${domain === undefined ? "" : ` to ${domain}`}: ./returns connect --help shows how.`;
   },
-  otherOptions: [limitOption(100)],
-  run: async ({ database, terminal }, asked: ConnectionsAsked) => {
-    const connections = await showConnections(database, asked);
-    if (connections.length === 0) {
-      const holder = asked.workspace === undefined ? "" : ` to ${asked.workspace}`;
-      terminal.print([], `No source is connected${holder}: ./returns connect --help shows how.\n`);
-      return;
-    }
-    terminal.printTable(connections, {
-      workspace: "workspace",
-      source: "source",
-      account: ({ account, url }) => account ?? url,
-      currency: "currency_code",
-      status: "status",
-      "last sync": "last_synced_at",
-      "last error": "last_error",
-    });
-    hintNextPage(
-      terminal,
-      connections,
-      Number(asked.limit),
-      ({ workspace, source }) => `${workspace}/${source}`,
-    );
-  },
-};
+});
 
 type SyncOptions = { backfill?: boolean; cancelBackfill?: boolean; wait?: boolean };
 

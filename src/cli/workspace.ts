@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
-import { readList, runAction } from "../actions/action.ts";
-import { OPERATOR } from "../actions/actor.ts";
+import { runAction } from "../actions/action.ts";
 import { readInput, type Field } from "../actions/field.ts";
-import { quoted, readInteger } from "../actions/input.ts";
+import { quoted } from "../actions/input.ts";
 import { invalid } from "../actions/refusal.ts";
 import {
   createWorkspace,
@@ -24,7 +23,7 @@ import { setReasons, nameWorkspace, setWorkspace } from "../actions/workspace/se
 import { moveWorkspace } from "../actions/workspace/move.ts";
 import { MAP_FORMATS, proxyMap } from "../actions/workspace/proxy-map.ts";
 import { shownWorkspace, workspaceList } from "../actions/workspace/workspace.ts";
-import { callerOf, commandOf, hintNextPage, limitOption, readAssignments } from "./action-command.ts";
+import { callerOf, commandOf, listCommand, readAssignments } from "./action-command.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
 
 function previewText({ startMonth, endMonth, now, saved, isWhole }: RulesPreview): string {
@@ -63,12 +62,6 @@ async function rules(session: CommandSession, words: string[]): Promise<void> {
   terminal.hint("A worker updates the figures; ./returns rebuild does so at once.");
 }
 
-type WorkspacesAsked = Partial<Record<"search" | "plan" | "billing" | "readiness" | "after", string>> & {
-  limit: string;
-};
-
-const MOST_WORKSPACES = 10_000;
-
 export const WORKSPACE: CommandGroup = {
   name: "workspace",
   summary: "Workspaces: one store each.",
@@ -76,28 +69,9 @@ export const WORKSPACE: CommandGroup = {
     commandOf(createWorkspace, {
       examples: ["./returns workspace create --domain shop.example --currency EUR --plan scale"],
     }),
-    {
-      name: "list",
-      summary: workspaceList.about,
-      options: {
-        "--search <text>": "only those with this in their domain",
-        "--plan <name>": "only of this plan",
-        "--billing <status>": "only those whose billing is active or inactive",
-        "--readiness <state>": "only those that are ready, installing, reconnecting, backfilling or erasing",
-        "--after <domain>": "the page after a workspace",
-      },
-      otherOptions: [limitOption(100)],
+    listCommand(workspaceList, {
       examples: ["./returns workspace list --search shoes --readiness reconnecting"],
-      run: async ({ database, terminal }: CommandSession, asked: WorkspacesAsked) => {
-        const limit = readInteger("--limit", asked.limit, 1, MOST_WORKSPACES);
-        const { search = null, plan = null, billing = null, readiness = null, after = null } = asked;
-        const filter = { search: search?.toLowerCase() ?? null, plan, billing, readiness, after, limit };
-        const caller = { database, actor: OPERATOR, now: new Date(), filter };
-        const rows = await readList(workspaceList, caller);
-        terminal.printTable(rows, workspaceList.columns);
-        hintNextPage(terminal, rows, limit, ({ shop_domain: domain }) => domain);
-      },
-    },
+    }),
     {
       name: "show",
       summary: "Show one workspace's settings and state.",

@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { readList, runAction, type Action, type ActionCaller, type List } from "../actions/action.ts";
 import { auditListOfAll } from "../actions/audit/audit.ts";
-import { formInput, type Fields } from "../actions/field.ts";
+import { formInput, textInput, type Choice, type Field, type Fields } from "../actions/field.ts";
 import { disableUser, enableUser, userList } from "../actions/people/actions.ts";
-import { isPersonId } from "../actions/people/person-name.ts";
 import { planList } from "../actions/plan/actions.ts";
 import { STATUS_OF_REFUSAL, type Refusal } from "../actions/refusal.ts";
 import { requireRight } from "../actions/right.ts";
@@ -15,6 +14,7 @@ import { html, type Html } from "../lib/html.ts";
 import type { Cell } from "../lib/table.ts";
 import { formOf } from "./form-scope.ts";
 import { isoInstant } from "./format.ts";
+import { withQuery } from "./page-call.ts";
 import {
   formPlace,
   forSender,
@@ -31,7 +31,8 @@ import {
   type SessionContext,
 } from "./session-context.ts";
 import { forbidden, statePage, unconfirmed } from "./state-page.ts";
-import { fact, pageNav, rows, tableOf, tabs } from "./views/blocks.ts";
+import { fact, pageLinks, rows, tableOf, tabs } from "./views/blocks.ts";
+import { filterForm, selectField as choiceOf, textField } from "./views/filters.ts";
 import { actionForm, refusal, selectField, type FormPlace } from "./views/form.ts";
 
 const HOME = "/operator";
@@ -46,12 +47,14 @@ const TABS = [
 ] as const;
 
 const ROWS_PER_PAGE = 50;
-/** One more than fits shows that there is a next page. */
-const LIMIT = ROWS_PER_PAGE + 1;
 
-type Query = Readonly<Record<string, string>>;
-/** The operator and the request; `query`: parameters of the address. */
-type Asked = { caller: ActionCaller; query: Query; place: FormPlace; context: SessionContext };
+/** The operator and the request; `query`: parameters of the address, `tab`: the page of its list. */
+type Asked = FormPlace & {
+  caller: ActionCaller;
+  query: Readonly<Record<string, string>>;
+  tab: string;
+  context: SessionContext;
+};
 type View = (asked: Asked) => Promise<{ title: string; body: Html }>;
 
 /**
@@ -103,17 +106,12 @@ function show(
   const { request } = own;
   const shown = async (): Promise<FastifyReply> => {
     if (form?.refused.kind === "forbidden" || form?.refused.kind === "unconfirmed") throw form.refused;
-    const place = formPlace(request, (path) => path, form);
     const domain = formOf(request).get("domain");
     const query = domain === null ? queryOf(request) : { domain };
-    const asked = { context, caller: ownCaller(context, own), query, place };
-    const { title, body } = await view(asked);
-    const path = pathOf(request);
-    const links = TABS.map(([href, text]) => ({
-      href,
-      text,
-      isCurrent: href === HOME ? path === HOME || path === WORKSPACE : path.startsWith(href),
-    }));
+    const tab = tabOf(request);
+    const place = formPlace(request, withQuery, form);
+    const { title, body } = await view({ ...place, context, caller: ownCaller(context, own), query, tab });
+    const links = TABS.map(([href, text]) => ({ href, text, isCurrent: href === tab }));
     const markup = html`<h1>Operator</h1>
       ${tabs("Operator pages", links)} ${body}`;
     return showOwn(context, own, { title, body: markup, refused: form?.refused });
@@ -121,114 +119,76 @@ function show(
   return orRefused(shown, (refused) => showRefused(own, refused));
 }
 
-function pathOf({ raw }: FastifyRequest): string {
-  return (raw.url ?? "").split("?", 1)[0] ?? "";
+function tabOf({ raw }: FastifyRequest): string {
+  return TABS.findLast(([href]) => raw.url?.startsWith(href))?.[0] ?? HOME;
 }
 
 function showRefused({ request, reply, visitor }: OwnRequest, { kind, message }: Refusal): FastifyReply {
   noteRefusal(request, message);
   const { name } = visitor.person;
   if (kind === "forbidden") return showState(reply, forbidden(message), name);
-  if (kind === "unconfirmed")
-    return showState(reply, unconfirmed(message, pathOf(request).startsWith(PEOPLE) ? PEOPLE : HOME), name);
+  if (kind === "unconfirmed") return showState(reply, unconfirmed(message, tabOf(request)), name);
   const next = html`<p class="banner refused" role="alert">${message}</p>
     <p><a href="${HOME}">Workspaces</a></p>`;
   return showState(reply, statePage(STATUS_OF_REFUSAL[kind], "This page cannot be shown", next), name);
 }
 
-const workspacesView: View = async ({ caller, query }) => {
-  const { q = "", plan = "", readiness = "", after = "" } = query;
-  const filter = {
-    search: q.toLowerCase() || null,
-    plan: plan || null,
-    billing: null,
-    readiness: readiness || null,
-    after: after || null,
-    limit: LIMIT,
-  };
-  const found = await readList(workspaceOverview, { ...caller, filter });
-  const table = listTable(found, {
-    caption: "Workspaces, by domain",
-    columns: columnsOf(workspaceOverview, {
-      domain: ({ shop_domain: domain }) => html`<a href="${workspaceHref(domain)}">${domain}</a>`,
-    }),
-    key: ({ shop_domain: domain }) => domain,
-    path: HOME,
-    query,
-  });
-  const chosen = (name: string, label: string, value: string, values: readonly string[]): Html =>
-    html`<label>
-      ${label}
-      <select name="${name}">
-        <option value="">any</option>
-        ${values.map((each) => html`<option value="${each}" ${each === value && html` selected`}>${each}</option>`)}
-      </select>
-    </label>`;
-  const plans = (await readList(planList, caller)).map((each) => each.plan);
-  const choices = html`${chosen("plan", "Plan", plan, plans)} ${chosen("readiness", "Readiness", readiness, READINESS)}`;
-  return { title: "Workspaces", body: html`${searchForm(HOME, "Domain", q, choices)} ${table}` };
-};
+const workspacesView = listView(workspaceOverview, {
+  title: "Workspaces",
+  caption: "Workspaces, by domain",
+  drawn: () => ({
+    domain: ({ shop_domain: domain }) => html`<a href="${workspaceHref(domain)}">${domain}</a>`,
+  }),
+  choices: async (caller) => ({ plan: await plansOf(caller) }),
+});
 
-const READINESS = ["ready", "installing", "backfilling", "reconnecting", "moving", "erasing"];
-const workspaceHref = (domain: string): string => `${WORKSPACE}?domain=${encodeURIComponent(domain)}`;
+const workspaceHref = (domain: string): string => withQuery(WORKSPACE, { domain });
 
-const workspaceView: View = async ({ caller, query, place }) => {
+const plansOf = async (caller: ActionCaller): Promise<Choice[]> =>
+  (await readList(planList, caller)).map(({ plan }) => [plan, plan]);
+
+const workspaceView: View = async (asked) => {
+  const { caller, query } = asked;
   requireRight(caller.actor, workspaceList);
   const row = await requireWorkspace(caller.database, query["domain"] ?? "");
   const { shop_domain: domain, requested_plan: requested } = row;
-  const plans = (await readList(planList, caller)).map(({ plan }) => [plan, plan] as const);
+  const plans = await plansOf(caller);
   const fields = (["plan", "billing", "readiness"] as const).map((name) => {
     const { label, choices = plans } = setWorkspace.input[name];
     const options = [["", `Unchanged: ${row[name]}`] as const, ...choices];
-    return selectField(place, setWorkspace.name, { name, label, options });
+    return selectField(asked, setWorkspace.name, { name, label, options });
   });
-  const state = columnsOf(workspaceList).map(([name, cell]) => fact(name, cell(row)));
+  const state = Object.entries(workspaceList.columns).map(([name, cell]) =>
+    fact(capital(name), cellText(cell(row))),
+  );
   return {
     title: domain,
     body: html`<h2>${domain}</h2>
       ${rows(state)}
       ${requested !== null && html`<p class="banner">Its owner asks for ${requested}: ${row.plan_request_reason ?? ""}</p>`}
       <h3>Settings</h3>
-      ${refusal(place, setWorkspace.name)}
-      ${actionForm(place, { path: WORKSPACE, button: setWorkspace.title, kept: { domain } }, fields)}`,
+      ${refusal(asked, setWorkspace.name)}
+      ${actionForm(asked, { path: WORKSPACE, button: setWorkspace.title, kept: { domain } }, fields)}`,
   };
 };
 
-const peopleView: View = async ({ caller, query, place }) => {
-  const { q = "", after = "" } = query;
-  const filter = { search: q || null, after: isPersonId(after) ? after : null, limit: LIMIT };
-  const found = await readList(userList, { ...caller, filter });
-  const action = ({ user_id: person, name, disabled_at: since }: (typeof found)[number]): Html => {
-    const [{ title }, word] = since === null ? [disableUser, "disable"] : [enableUser, "enable"];
-    const button = title.replace("person", () => name);
-    return actionForm(place, { path: `${PEOPLE}/${word}`, button, variant: "quiet", kept: { person } });
-  };
-  const table = listTable(found, {
-    caption: "People, by name",
-    columns: columnsOf(userList, { action }),
-    key: ({ user_id: id }) => id,
-    path: PEOPLE,
-    query,
-  });
-  return {
-    title: "People",
-    body: html`${refusal(place, disableUser.name)} ${refusal(place, enableUser.name)} ${searchForm(PEOPLE, "Name", q)} ${table}`,
-  };
-};
+const peopleView = listView(userList, {
+  title: "People",
+  caption: "People, by name",
+  actions: [disableUser, enableUser],
+  drawn: (asked) => ({
+    action: ({ user_id: person, name, disabled_at: since }) => {
+      const [{ title }, word] = since === null ? [disableUser, "disable"] : [enableUser, "enable"];
+      const button = title.replace("person", () => name);
+      return actionForm(asked, { path: `${PEOPLE}/${word}`, button, variant: "quiet", kept: { person } });
+    },
+  }),
+});
 
-const auditView: View = async ({ caller, query }) => {
-  const filter = { actor: null, action: null, from: null, to: null };
-  const after = query["after"] ?? null;
-  const found = await readList(auditListOfAll, { ...caller, filter, after, limit: LIMIT });
-  const body = listTable(found, {
-    caption: "Actions on workspaces and the installation, newest first",
-    columns: columnsOf(auditListOfAll),
-    key: ({ cursor }) => cursor,
-    path: AUDIT,
-    query,
-  });
-  return { title: "Audit", body };
-};
+const auditView = listView(auditListOfAll, {
+  title: "Audit",
+  caption: "Actions on workspaces and the installation, newest first",
+});
 
 const healthView: View = async ({ caller: { actor }, context }) => {
   requireRight(actor, workspaceList);
@@ -248,52 +208,54 @@ const healthView: View = async ({ caller: { actor }, context }) => {
   };
 };
 
-type ListColumn<Row> = readonly [head: string, cell: (row: Row) => Html];
+/** Columns that a page draws itself, by their headings. */
+type Drawn<Row> = Readonly<Record<string, (row: Row) => Html>>;
 
-type Listed<Row> = {
+type Look<Row> = {
+  title: string;
   caption: string;
-  columns: readonly ListColumn<Row>[];
-  /** The cursor of the next page. */
-  key: (row: Row) => string;
-  path: string;
-  query: Query;
+  /** Of its rows: why one was refused is above them. */
+  actions?: readonly { name: string }[];
+  drawn?: (asked: Asked) => Drawn<Row>;
+  /** Values of filters, by name, that only the database knows. */
+  choices?: (caller: ActionCaller) => Promise<Readonly<Record<string, readonly Choice[]>>>;
 };
 
-/** A page of a list that was read with one more row than fits. */
-function listTable<Row>(found: readonly Row[], { caption, columns, key, path, query }: Listed<Row>): Html {
-  const shown = found.slice(0, ROWS_PER_PAGE);
-  const last = shown.at(-1);
-  if (last === undefined) return html`<p class="banner">Nothing matches.</p>`;
-  const { after, ...kept } = query;
-  const at = (more: Record<string, string>) =>
-    `${path}?${new URLSearchParams({ ...kept, ...more }).toString()}`;
-  const nextHref = found.length > shown.length ? at({ after: key(last) }) : null;
-  return html`${tableOf(`${caption}. Times are in UTC.`, shown, columns)}
-  ${(after !== undefined || nextHref !== null) && pageNav(after === undefined ? null : at({}), nextHref)}`;
+/** A page of a list, with its filters. */
+function listView<Row extends object, Inputs extends Fields>(
+  list: List<Row, ActionCaller, Inputs>,
+  { title, caption, actions = [], drawn, choices: choicesOf }: Look<Row>,
+): View {
+  return async (asked) => {
+    const { caller, query, tab } = asked;
+    const page = { after: query["after"] || null, limit: ROWS_PER_PAGE + 1 };
+    const found = await readList(list, caller, textInput(query), page);
+    const known = await choicesOf?.(caller);
+    const fields = Object.entries<Field<unknown>>(list.input ?? {}).map(([name, field]) => {
+      const { label, choices = known?.[name] } = field;
+      return choices === undefined
+        ? textField(name, label, query[name], "search")
+        : choiceOf(name, label, query[name] ?? "", [["", "any"], ...choices]);
+    });
+    const own: Drawn<Row> = drawn?.(asked) ?? {};
+    const heads = Object.keys({ ...list.columns, ...own }).map(
+      (head) => [capital(head), own[head] ?? ((row: Row) => cellText(list.columns[head]?.(row)))] as const,
+    );
+    const shown = found.slice(0, ROWS_PER_PAGE);
+    const last = found.length > shown.length ? shown.at(-1) : undefined;
+    const next = last === undefined ? null : (list.pages?.cursor(last) ?? null);
+    return {
+      title,
+      body: html`${actions.map(({ name }) => refusal(asked, name))} ${filterForm(asked, tab, {}, fields)}
+        ${shown.length === 0 ? html`<p class="banner">Nothing matches.</p>` : tableOf(`${caption}. Times are in UTC.`, shown, heads)}
+        ${pageLinks(asked, tab, next, "after")}`,
+    };
+  };
 }
 
-/** The columns of a list; those in `drawn` are drawn by the page. */
-function columnsOf<Row extends object>(
-  { columns }: Pick<List<Row>, "columns">,
-  drawn: Readonly<Record<string, (row: Row) => Html>> = {},
-): ListColumn<Row>[] {
-  return Object.keys({ ...columns, ...drawn }).map((head) => [
-    capital(head),
-    drawn[head] ?? ((row) => cellHtml(columns[head]?.(row))),
-  ]);
-}
-
-function cellHtml(cell: Cell): Html {
-  if (cell instanceof Date) return html`${isoInstant(cell)}`;
-  if (typeof cell === "boolean") return html`${cell ? "yes" : "no"}`;
-  if (typeof cell === "object" && cell !== null) return html`${cell.join(", ") || "–"}`;
-  return html`${cell ?? "–"}`;
-}
-
-function searchForm(path: string, label: string, value: string, more: Html | null = null): Html {
-  return html`<form class="actions" action="${path}" role="search">
-    <label>${label} <input type="search" name="q" value="${value}" maxlength="100" /></label>
-    ${more}
-    <button>Search</button>
-  </form>`;
+function cellText(cell: Cell): string {
+  if (cell instanceof Date) return isoInstant(cell);
+  if (typeof cell === "boolean") return cell ? "yes" : "no";
+  if (typeof cell === "object" && cell !== null) return cell.join(", ") || "–";
+  return String(cell ?? "–");
 }

@@ -3,11 +3,13 @@ import { dayFromText } from "../../lib/month.ts";
 import type { Database } from "../../store/database.ts";
 import { listAudit, listAuditOfAll, listInstallationEvents } from "./queries.ts";
 import type { AuditFilter, AuditPosition, AuditRow } from "./queries.ts";
-import { defineList, type ActionCaller, type List, type WorkspaceCaller } from "../action.ts";
-import { readDay } from "../input.ts";
+import { defineList, type ActionCaller, type WorkspaceCaller } from "../action.ts";
+import { anyText, optional, own } from "../field.ts";
+import { readDay, readInstant } from "../input.ts";
 import { invalid } from "../refusal.ts";
 import { ACTIONS, LISTS } from "../registry.ts";
 import { readAudit, readAuditOfAll, requireRight } from "../right.ts";
+import { requireWorkspace } from "../workspace/workspace.ts";
 
 /** One part of an action's changes: its value before and after; null: it did not exist, or no longer exists. */
 export type AuditChange = { name: string; before: string | null; after: string | null };
@@ -51,51 +53,60 @@ const NAMES: Readonly<Record<string, string>> = {
   shopify: "Shopify",
 };
 
-/** The query of list commands; `after`: the cursor of the previous row, null: the first page. */
-type Newest = { filter: AuditFilter; after: string | null; limit: number };
+const FILTERS = {
+  workspace: optional(anyText("Workspace", { placeholder: "domain", hint: "only of this workspace" })),
+  since: optional(
+    own("Since", readInstant, { placeholder: "when", hint: "only from this day or moment on, in UTC" }),
+  ),
+  who: optional(
+    anyText("Who", {
+      placeholder: "actor",
+      hint: "only by this actor, such as operator or user:<id>",
+    }),
+  ),
+  action: optional(
+    anyText("Action", { placeholder: "name", hint: "only this action, such as token.create" }),
+  ),
+};
 
 /** `workspace` null = it concerned the installation. */
 type ListedAction = ShownAction & { workspace: string | null; cursor: string };
 
-const listed = (row: AuditRow, workspace: string | null): ListedAction => ({
-  workspace,
-  ...shownAction(row),
-  cursor: placeOf(row),
-});
-
-const columns: List<ListedAction>["columns"] = {
-  when: ({ happened_at: at }) => at,
-  workspace: ({ workspace }) => workspace,
-  who: ({ who }) => who,
-  what: ({ what }) => what,
-  changes: ({ changes }) => changes.map(changeText).join("; ") || null,
-  from: ({ origin }) => origin,
-};
-
-/** The newest actions on a workspace. */
-export const auditList = defineList<ListedAction, AuditCaller & Newest>({
-  ...readAudit,
-  about: "Show who did what, newest first.",
-  columns,
-  rows: async ({ database, workspace, filter, after, limit }) => {
-    const rows = await listAudit(database, workspace.shop_key, filter, readAfter(after), limit);
-    return rows.map((row) => listed(row, workspace.shop_domain));
-  },
-});
-
-/** The newest actions on every workspace and on the installation. */
-export const auditListOfAll = defineList<ListedAction, ActionCaller & Newest>({
+/** The newest actions on workspaces and on the installation. */
+export const auditListOfAll = defineList<ListedAction, ActionCaller, typeof FILTERS>({
   ...readAuditOfAll,
-  about: auditList.about,
-  columns,
-  rows: async ({ database, filter, after, limit }) => {
-    const position = readAfter(after);
-    const rows = [
-      ...(await listAuditOfAll(database, filter, position, limit)),
-      ...(await listInstallationEvents(database, filter, position, limit)),
-    ];
+  about: "Show who did what, newest first.",
+  columns: {
+    when: ({ happened_at: at }) => at,
+    workspace: ({ workspace }) => workspace,
+    who: ({ who }) => who,
+    what: ({ what }) => what,
+    changes: ({ changes }) => changes.map(changeText).join("; ") || null,
+    from: ({ origin }) => origin,
+  },
+  input: FILTERS,
+  pages: {
+    cursor: ({ cursor }) => cursor,
+    after: ["cursor", "the page after a row, by the row's cursor"],
+    usual: 50,
+    most: 10_000,
+  },
+  rows: async ({ database }, { workspace: domain, since: from, who: actor, action }, { after, limit }) => {
+    const workspace = domain === null ? null : await requireWorkspace(database, domain);
+    const filter = { actor, action, from, to: null };
+    const position = readPlace(after, "--after must be the cursor of an action.");
+    const rows: (AuditRow & { shop_domain?: string | null })[] =
+      workspace === null
+        ? [
+            ...(await listAuditOfAll(database, filter, position, limit)),
+            ...(await listInstallationEvents(database, filter, position, limit)),
+          ]
+        : await listAudit(database, workspace.shop_key, filter, position, limit);
     const newest = rows.toSorted((left, right) => (placeOf(left) < placeOf(right) ? 1 : -1)).slice(0, limit);
-    return newest.map((row) => listed(row, row.shop_domain));
+    return newest.map((row) => {
+      const place = row.shop_domain ?? workspace?.shop_domain ?? null;
+      return { workspace: place, ...shownAction(row), cursor: placeOf(row) };
+    });
   },
 });
 
@@ -222,8 +233,6 @@ function readPlace(place: string | null, sentence: string): AuditPosition | null
   if (dayFromText(day) === null) throw invalid(sentence);
   return [position, id];
 }
-
-const readAfter = (after: string | null) => readPlace(after, "--after must be the cursor of an action.");
 
 /** Events that are no action of ours: of the store platform, of sign-ins, of a worker. */
 const WORDS = {

@@ -10,7 +10,7 @@ import {
   setDisabled,
   setOperator,
 } from "./queries.ts";
-import type { ListedPerson, PeopleFilter } from "./queries.ts";
+import type { ListedPerson } from "./queries.ts";
 import { listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionCaller, ActionContext, Detail, Done, LinkCaller } from "../action.ts";
@@ -71,10 +71,14 @@ const readPersonId = (subject: string, id: string): string => {
 const person = own("Person", readPersonId, { hint: "their id, or on a terminal their name" });
 const name = own("The name", readPersonName, { hint: "their name" });
 
-const EVERYBODY: PeopleFilter = { search: null, after: null, limit: null };
+const SEARCH = {
+  q: optional(
+    anyText("Name", { option: "search", placeholder: "text", hint: "only those with this in their name" }),
+  ),
+};
 
 /** Everybody who uses the console, by name. */
-export const userList = defineList<ListedPerson, ActionCaller & { filter?: PeopleFilter }>({
+export const userList = defineList<ListedPerson, ActionCaller, typeof SEARCH>({
   name: "users.read",
   about: "List everybody who uses the console.",
   past: "Read the list of people",
@@ -88,7 +92,15 @@ export const userList = defineList<ListedPerson, ActionCaller & { filter?: Peopl
     "last seen": ({ last_seen_at: at }) => at,
     workspaces: ({ workspaces }) => workspaces,
   },
-  rows: ({ database, filter = EVERYBODY }) => listPeople(database, filter),
+  input: SEARCH,
+  pages: {
+    cursor: ({ user_id: id }) => id,
+    after: ["id", "the page after a person"],
+    usual: 1000,
+    most: 10_000,
+  },
+  rows: ({ database }, { q: search }, { after, limit }) =>
+    listPeople(database, { search, after: after && readPersonId("--after", after), limit }),
 });
 
 /** The people with an id or a name. People choose their names, so no action may rely on a name alone. */

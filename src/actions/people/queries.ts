@@ -44,7 +44,7 @@ export type ListedPerson = PersonRow & {
 };
 
 /** A page of people: `search` is part of a name in any case, `after` the id of the person that the page follows on; null = any. */
-export type PeopleFilter = { search: string | null; after: string | null; limit: number | null };
+type PeopleFilter = { search: string | null; after: string | null; limit: number };
 
 /** People by name: a scan, of some dozens of them, and for each of the page the indexes of passkeys and memberships. */
 export const listPeople = query<ListedPerson, [filter: PeopleFilter]>(

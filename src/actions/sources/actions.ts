@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
+import { countsText, durationText, stageText } from "../../lib/run-text.ts";
 import type { Database, Queryable } from "../../store/database.ts";
 import { findConnection, setCredentials, setSourceStatus } from "../../store/queries/data-source.ts";
 import {
@@ -20,8 +21,8 @@ import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import type { Source } from "../../sync/connector.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import { rebuildWorkspace } from "../../sync/rebuild.ts";
-import { defineAction, type WorkspaceCaller } from "../action.ts";
-import { anyText, flag, typedName } from "../field.ts";
+import { defineAction, defineList, type ActionCaller, type WorkspaceCaller } from "../action.ts";
+import { anyText, flag, oneOf, optional, typedName } from "../field.ts";
 import { quoted, readInteger, UUID } from "../input.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { readSources, requireRight } from "../right.ts";
@@ -183,8 +184,6 @@ async function notConnected(database: Queryable, workspace: DirectoryRow, name: 
 
 const RUNS_PER_PAGE = 25;
 const QUIET_DAYS = 7;
-/** Of a page of a command. */
-const MOST_ROWS = 1000;
 const POLLING_MS = 300;
 
 /**
@@ -326,34 +325,55 @@ type ShownConnection = {
   last_error: string | null;
 };
 
-export type ConnectionsAsked = { workspace?: string; after?: string; limit: string };
+/** Of a page of a command. */
+const MOST_ROWS = 1000;
+const ofWorkspace = optional(anyText("Workspace", { placeholder: "domain", hint: "only of this workspace" }));
+const CONNECTION_FILTERS = { workspace: ofWorkspace };
 
-/** A page of connections by domain; `after`: "<domain>/<source>" of the row that it follows on. Throws a `Refusal`. */
-export async function showConnections(
-  database: Queryable,
-  { workspace: domain, after: cursor = "/", limit: most }: ConnectionsAsked,
-): Promise<ShownConnection[]> {
-  const limit = readInteger("--limit", most, 1, MOST_ROWS);
-  const [afterDomain, afterSource, ...rest] = cursor.split("/");
-  if (afterDomain === undefined || afterSource === undefined || rest.length > 0)
-    throw invalid("--after must be a domain and a source, such as shop.example/shopify.");
-  const workspace = domain === undefined ? null : await requireWorkspace(database, domain);
-  const rows = await listConnections(database, {
-    shopKey: workspace?.shop_key ?? null,
-    after: [afterDomain, afterSource],
-    limit,
-  });
-  return rows.map((row) => ({
-    workspace: row.shop_domain,
-    source: row.source,
-    kind: row.kind,
-    status: row.sealed_credentials === null ? "disconnected" : (row.status ?? "waiting"),
-    account: textOf(row, "shop"),
-    url: textOf(row, "url"),
-    currency_code: row.kind === "store" ? row.shop_currency_code : row.currency_code,
-    last_synced_at: row.last_synced_at,
-    last_error: row.last_error,
-  }));
+/** The connections, by domain. */
+export const connectionList = defineList<ShownConnection, ActionCaller, typeof CONNECTION_FILTERS>({
+  ...readSources,
+  hasNoWorkspace: true,
+  about: "Show which sources are connected, in which currency, and how their last sync went.",
+  columns: {
+    workspace: ({ workspace }) => workspace,
+    source: ({ source }) => source,
+    account: ({ account, url }) => account ?? url,
+    currency: ({ currency_code: code }) => code,
+    status: ({ status }) => status,
+    "last sync": ({ last_synced_at: at }) => at,
+    "last error": ({ last_error: error }) => error,
+  },
+  input: CONNECTION_FILTERS,
+  pages: {
+    cursor: ({ workspace, source }) => `${workspace}/${source}`,
+    after: ["domain/source", "the page after a connection"],
+    usual: 100,
+    most: MOST_ROWS,
+  },
+  rows: async ({ database }, { workspace }, { after, limit }) => {
+    const [afterDomain, afterSource, ...rest] = (after ?? "/").split("/");
+    if (afterDomain === undefined || afterSource === undefined || rest.length > 0)
+      throw invalid("--after must be a domain and a source, such as shop.example/shopify.");
+    const shopKey = await keyOf(database, workspace);
+    const rows = await listConnections(database, { shopKey, after: [afterDomain, afterSource], limit });
+    return rows.map((row) => ({
+      workspace: row.shop_domain,
+      source: row.source,
+      kind: row.kind,
+      status: row.sealed_credentials === null ? "disconnected" : (row.status ?? "waiting"),
+      account: textOf(row, "shop"),
+      url: textOf(row, "url"),
+      currency_code: row.kind === "store" ? row.shop_currency_code : row.currency_code,
+      last_synced_at: row.last_synced_at,
+      last_error: row.last_error,
+    }));
+  },
+});
+
+/** null = any workspace. */
+async function keyOf(database: Queryable, domain: string | null): Promise<number | null> {
+  return domain === null ? null : (await requireWorkspace(database, domain)).shop_key;
 }
 
 function textOf({ settings }: Pick<ConnectionRow, "settings">, name: string): string | null {
@@ -361,40 +381,58 @@ function textOf({ settings }: Pick<ConnectionRow, "settings">, name: string): st
   return typeof value === "string" ? value : null;
 }
 
-const RUN_STATUSES = ["running", "succeeded", "failed", "interrupted"] as const;
 const RUN_CURSOR =
   /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z~[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
-
-export type RunsAsked = {
-  workspace?: string;
-  source?: string;
-  status?: string;
-  after?: string;
-  unchanged?: boolean;
-  limit: string;
+const RUN_FILTERS = {
+  workspace: ofWorkspace,
+  source: optional(anyText("Source", { placeholder: "name", hint: "only of this source" })),
+  status: optional(
+    oneOf(
+      "Status",
+      (["running", "succeeded", "failed", "interrupted"] as const).map((each) => [each, each] as const),
+      { hint: "only those that are running, succeeded, failed or interrupted" },
+    ),
+  ),
 };
 
+/** The run history, newest first. */
+export const runList = defineList<RunRow, ActionCaller, typeof RUN_FILTERS>({
+  ...readSources,
+  hasNoWorkspace: true,
+  about: "Show the runs of connected sources, newest first.",
+  columns: {
+    started: ({ started_at: at }) => at,
+    workspace: ({ shop_domain: domain }) => domain,
+    source: ({ source }) => source,
+    kind: ({ kind }) => kind,
+    by: ({ requested_by: by }) => by,
+    state: ({ attempt, status }) => (attempt === 1 ? status : `${status}, try ${attempt}`),
+    took: ({ duration_seconds: seconds }) => durationText(seconds),
+    read: (run) => (Object.keys(run.counts).length > 0 ? countsText(run.counts) : stageText(run)),
+    remarks: ({ error, notes }) => [...(error === null ? [] : [error]), ...notes].join(" ") || null,
+  },
+  input: RUN_FILTERS,
+  pages: {
+    cursor: ({ cursor }) => cursor,
+    after: ["cursor", "the page after a run, by the run's cursor"],
+    usual: 20,
+    most: MOST_ROWS,
+  },
+  rows: async ({ database }, { workspace, source, status }, { after, limit }) => {
+    if (after !== null && !RUN_CURSOR.test(after)) throw invalid("--after must be the cursor of a run.");
+    return listRuns(database, { shopKey: await keyOf(database, workspace), source, status, after, limit });
+  },
+});
+
 /** Unchanged runs of a workspace by day. Throws a `Refusal` for invalid input. */
-export async function showQuietRuns(database: Database, asked: RunsAsked): Promise<QuietDayRow[]> {
+export async function showQuietRuns(
+  database: Queryable,
+  asked: { workspace?: string; source?: string; limit: string },
+): Promise<QuietDayRow[]> {
   if (asked.workspace === undefined) throw invalid("--unchanged needs --workspace.");
   const { shop_key: shopKey } = await requireWorkspace(database, asked.workspace);
   const limit = readInteger("--limit", asked.limit, 1, MOST_ROWS);
   return listQuietRuns(database, { shopKey, source: asked.source ?? null, limit });
-}
-
-/** A page of the run history, newest first. Throws a `Refusal` for invalid input. */
-export async function showRuns(database: Database, filter: RunsAsked): Promise<RunRow[]> {
-  const limit = readInteger("--limit", filter.limit, 1, MOST_ROWS);
-  const status = RUN_STATUSES.find((each) => each === filter.status) ?? null;
-  if (filter.status !== undefined && status === null) {
-    throw invalid(`--status must be one of ${RUN_STATUSES.join(", ")}.`);
-  }
-  const after = filter.after ?? null;
-  if (after !== null && !RUN_CURSOR.test(after)) throw invalid("--after must be the cursor of a run.");
-  const workspace =
-    filter.workspace === undefined ? null : await requireWorkspace(database, filter.workspace);
-  const { shop_key: shopKey = null } = workspace ?? {};
-  return listRuns(database, { shopKey, source: filter.source ?? null, status, after, limit });
 }
 
 /** Whether one of the runs is marked running although its worker was killed. */

@@ -3,25 +3,45 @@ import type { Queryable } from "../../store/database.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { defineList, defineAction, type ActionCaller } from "../action.ts";
 import type { Actor } from "../actor.ts";
+import { anyText, oneOf, optional, own } from "../field.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { requireRight } from "../right.ts";
-import {
-  ANY_WORKSPACE,
-  findWorkspace,
-  listActivity,
-  listWorkspaces,
-  closeSetupList,
-  readSetup,
-} from "./queries.ts";
-import type { ActivityRow, Setup, WorkspaceFilter } from "./queries.ts";
+import { findWorkspace, listActivity, listWorkspaces, closeSetupList, readSetup } from "./queries.ts";
+import type { ActivityRow, Setup } from "./queries.ts";
 
 /** A workspace as it is shown: without the key that only the database uses. */
 export type ShownWorkspace = Omit<DirectoryRow, "shop_key">;
 
 const DOMAIN = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/u;
 
-/** A page of the workspaces, by domain. */
-export const workspaceList = defineList<ShownWorkspace, ActionCaller & { filter?: WorkspaceFilter }>({
+const words = <const Word extends string>(...each: readonly Word[]) =>
+  each.map((word) => [word, word] as const);
+
+const FILTERS = {
+  q: optional(
+    own("Domain", (_subject, typed) => typed.toLowerCase(), {
+      option: "search",
+      placeholder: "text",
+      hint: "only those with this in their domain",
+    }),
+  ),
+  plan: optional(anyText("Plan", { placeholder: "name", hint: "only of this plan" })),
+  billing: optional(
+    oneOf("Billing", words("active", "inactive"), {
+      placeholder: "status",
+      hint: "only those whose billing is active or inactive",
+    }),
+  ),
+  readiness: optional(
+    oneOf("Readiness", words("ready", "installing", "backfilling", "reconnecting", "moving", "erasing"), {
+      placeholder: "state",
+      hint: "only those that are ready, installing, reconnecting, backfilling or erasing",
+    }),
+  ),
+};
+
+/** The workspaces, by domain. */
+export const workspaceList = defineList<ShownWorkspace, ActionCaller, typeof FILTERS>({
   name: "workspaces.read",
   about: "Show the workspaces.",
   past: "Read the list of workspaces",
@@ -36,8 +56,15 @@ export const workspaceList = defineList<ShownWorkspace, ActionCaller & { filter?
     readiness: ({ readiness }) => readiness,
     "data as of": ({ data_as_of: asOf }) => asOf,
   },
-  rows: async ({ database, filter = ANY_WORKSPACE }) =>
-    (await listWorkspaces(database, filter)).map(shownWorkspace),
+  input: FILTERS,
+  pages: {
+    cursor: ({ shop_domain: domain }) => domain,
+    after: ["domain", "the page after a workspace"],
+    usual: 100,
+    most: 10_000,
+  },
+  rows: async ({ database }, { q: search, ...asked }, page) =>
+    (await listWorkspaces(database, { search, ...asked, ...page })).map(shownWorkspace),
 });
 
 const USAGE_MS = 30 * 86_400_000;
@@ -45,7 +72,8 @@ const USAGE_MS = 30 * 86_400_000;
 /** The same, with how each is used and fed. */
 export const workspaceOverview = defineList<
   ShownWorkspace & Omit<ActivityRow, "shop_key">,
-  ActionCaller & { filter: WorkspaceFilter }
+  ActionCaller,
+  typeof FILTERS
 >({
   ...workspaceList,
   columns: {
@@ -54,8 +82,8 @@ export const workspaceOverview = defineList<
     "failing sources": ({ failing }) => failing,
     "requests in 30 days": ({ requests }) => requests,
   },
-  rows: async ({ database, filter, now }) => {
-    const found = await listWorkspaces(database, filter);
+  rows: async ({ database, now }, { q: search, ...asked }, page) => {
+    const found = await listWorkspaces(database, { search, ...asked, ...page });
     const keys = found.map(({ shop_key: key }) => key);
     const activity = await listActivity(database, keys, new Date(now.getTime() - USAGE_MS));
     const byKey = new Map(activity.map((row) => [row.shop_key, row]));
