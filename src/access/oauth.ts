@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
 import { SCOPES } from "../contract/endpoint.ts";
 import { mcpAddress } from "../contract/written-request.ts";
 import { isLoopbackHost } from "../lib/networks.ts";
 import { readSigned, signed } from "../lib/signed.ts";
-import { newSecret } from "./secret.ts";
+import { hashOf, newSecret } from "./secret.ts";
 import { hashSecret } from "./token.ts";
 
 /** A program that requests access, as it describes itself; none of it is verified. */
@@ -111,20 +110,16 @@ export function isClientAddress(clientId: string): boolean {
 
 /** Reads what is at that address: who it says it is, and which of its addresses may be answered. Throws `OauthError`. */
 export function readDescription(clientId: string, document: unknown): OauthClient {
-  const {
-    client_id,
-    client_name,
-    redirect_uris,
-    token_endpoint_auth_method = "none",
-  } = (document ?? {}) as Record<string, unknown>;
-  if (client_id !== clientId)
+  const told = (document ?? {}) as Record<string, unknown>;
+  if (told["client_id"] !== clientId)
     throw new OauthError("invalid_client", "Its description names another client_id.");
-  if (token_endpoint_auth_method !== "none")
+  if ((told["token_endpoint_auth_method"] ?? "none") !== "none")
     throw new OauthError("invalid_client", "Its token_endpoint_auth_method must be none.");
-  const listed = (Array.isArray(redirect_uris) ? redirect_uris : []).filter(
+  const redirects = told["redirect_uris"];
+  const listed = (Array.isArray(redirects) ? redirects : []).filter(
     (each): each is string => typeof each === "string" && isRedirect(each),
   );
-  const client = readRegistration({ client_name, redirect_uris: listed.slice(0, 1) });
+  const client = readRegistration({ ...told, redirect_uris: listed.slice(0, 1) });
   return { ...client, redirectUris: listed.slice(0, MOST_DESCRIBED) };
 }
 
@@ -142,8 +137,7 @@ export function hasRedirect({ redirectUris }: OauthClient, asked: string): boole
 
 /** Whether a verifier matches a challenge; S256 only (RFC 7636). */
 export function isVerifier(verifier: string, challenge: string): boolean {
-  if (!/^[\w.~-]{43,128}$/u.test(verifier)) return false;
-  return createHash("sha256").update(verifier).digest("base64url") === challenge;
+  return /^[\w.~-]{43,128}$/u.test(verifier) && hashOf(verifier).toString("base64url") === challenge;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { authorizationCodeGrant, ClientAuth, Configuration } from "openid-client";
+import type { authorizationCodeGrant, ClientAuth } from "openid-client";
 
 /** The OpenID Connect provider named by the options. */
 export type ProviderOptions = {
@@ -81,16 +81,13 @@ const TIMEOUT_SECONDS = 5;
 /** A longer one would not fit into the URL of a sign-out. */
 const LONGEST_ID_TOKEN = 6000;
 
-/** Imported at the first sign-in. */
-const library = async () => import("openid-client");
-
 /** Requests the provider's metadata when it is first needed, so the service starts without it. */
 export function createProvider(options: ProviderOptions) {
   const { name, issuer, publicUrl, log } = options;
   const redirectUri = publicUrl + CALLBACK_PATH;
-  let opened: Promise<Configuration> | null = null;
+  let opened: Promise<Opened> | null = null;
   let keptUntil = 0;
-  const open = (): Promise<Configuration> => {
+  const open = (): Promise<Opened> => {
     const now = Date.now();
     if (opened !== null && now < keptUntil) return opened;
     keptUntil = now + KEPT_MS;
@@ -101,7 +98,7 @@ export function createProvider(options: ProviderOptions) {
     });
     return opened;
   };
-  const find = (): Promise<Configuration | null> => open().catch(() => null);
+  const find = (): Promise<Opened | null> => open().catch(() => null);
   return {
     name,
     issuer,
@@ -110,9 +107,9 @@ export function createProvider(options: ProviderOptions) {
     begin: async (
       started: Pick<Flow, "purpose" | "userId" | "next" | "startedAt">,
     ): Promise<{ url: string; flow: Flow } | null> => {
-      const config = await find();
-      if (config === null) return null;
-      const client = await library();
+      const found = await find();
+      if (found === null) return null;
+      const { client, config } = found;
       const flow = {
         ...started,
         state: client.randomState(),
@@ -135,23 +132,23 @@ export function createProvider(options: ProviderOptions) {
       query: string,
       { state, nonce, verifier }: Flow,
     ): Promise<ProviderAccount | { outcome: ProviderRefusal; userId: null }> => {
-      const client = await library();
       try {
-        const config = await open();
+        const found = await open();
         const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
         const url = new URL(redirectUri + query);
-        return await readAccount(options, config, await client.authorizationCodeGrant(config, url, checks));
+        const tokens = await found.client.authorizationCodeGrant(found.config, url, checks);
+        return await readAccount(options, found, tokens);
       } catch (error) {
-        const problem = problemOf(client, error);
+        const problem = problemOf(error);
         log.warn({ err: error, problem }, "a sign-in at the identity provider was refused");
         return { outcome: problem, userId: null };
       }
     },
     /** The URL that also ends the person's session at the provider; null if it has none. */
     signOutUrl: async (idToken: string): Promise<string | null> => {
-      const config = await find();
-      if (config?.serverMetadata().end_session_endpoint === undefined) return null;
-      return (await library()).buildEndSessionUrl(config, {
+      const found = await find();
+      if (found?.config.serverMetadata().end_session_endpoint === undefined) return null;
+      return found.client.buildEndSessionUrl(found.config, {
         ...(idToken === "" ? {} : { id_token_hint: idToken }),
         post_logout_redirect_uri: `${publicUrl}/sign-in`,
       }).href;
@@ -159,8 +156,11 @@ export function createProvider(options: ProviderOptions) {
   };
 }
 
-async function discover({ issuer, clientId, clientSecret }: ProviderOptions): Promise<Configuration> {
-  const client = await library();
+type Opened = Awaited<ReturnType<typeof discover>>;
+
+/** The library, which the first sign-in imports, and what it found out about the provider. */
+async function discover({ issuer, clientId, clientSecret }: ProviderOptions) {
+  const client = await import("openid-client");
   const [basic, inBody] = [client.ClientSecretBasic(clientSecret), client.ClientSecretPost(clientSecret)];
   const authenticate: ClientAuth = (server, ...rest) => {
     const isBasic = server.token_endpoint_auth_methods_supported?.includes("client_secret_basic") ?? true;
@@ -182,16 +182,14 @@ async function discover({ issuer, clientId, clientSecret }: ProviderOptions): Pr
     if (!/^https?:$/u.test(URL.parse(address)?.protocol ?? ""))
       throw new Error(`the metadata of OIDC_ISSUER names no address to send browsers to: ${address}`);
   }
-  return config;
+  return { client, config };
 }
-
-type Tokens = Awaited<ReturnType<typeof authorizationCodeGrant>>;
 
 /** Claims of scopes are in the ID token, or otherwise in the answer of the UserInfo endpoint (OpenID Connect Core, 5.4). */
 async function readAccount(
   { groupsClaim, operatorGroup }: ProviderOptions,
-  config: Configuration,
-  tokens: Tokens,
+  { client, config }: Opened,
+  tokens: Awaited<ReturnType<typeof authorizationCodeGrant>>,
 ): Promise<ProviderAccount> {
   const token = tokens.claims();
   if (token === undefined) throw new Error("the answer has no ID token");
@@ -199,9 +197,10 @@ async function readAccount(
   const { issuer, userinfo_endpoint: endpoint } = config.serverMetadata();
   const isWhole =
     token["email"] !== undefined && (operatorGroup === null || token[groupsClaim] !== undefined);
-  const { fetchUserInfo } = await library();
   const asked =
-    isWhole || endpoint === undefined ? {} : await fetchUserInfo(config, tokens.access_token, token.sub);
+    isWhole || endpoint === undefined
+      ? {}
+      : await client.fetchUserInfo(config, tokens.access_token, token.sub);
   const claims: Readonly<Record<string, unknown>> = token["email"] === undefined ? asked : token;
   const groups = token[groupsClaim] ?? (asked as Readonly<Record<string, unknown>>)[groupsClaim];
   const idToken = tokens.id_token ?? "";
@@ -236,33 +235,24 @@ export function readEmail(text: unknown): string | null {
   return typeof text === "string" && EMAIL.test(text) ? text.toLowerCase() : null;
 }
 
-/** The reason for which the library rejected an answer; a failed request is a TypeError. */
-function problemOf(client: Awaited<ReturnType<typeof library>>, error: unknown): ProviderRefusal {
-  if (error instanceof TypeError) return "down";
-  if (error instanceof client.AuthorizationResponseError) {
-    if (/^(?:temporarily_unavailable|server_error)$/u.test(error.error)) return "down";
-    return /^(?:access_denied|\w+_required)$/u.test(error.error) ? "denied" : "invalid";
-  }
-  if (error instanceof client.ResponseBodyError) {
-    if (error.error === "invalid_grant") return "code";
-    return /^(?:invalid|unauthorized)_client$/u.test(error.error) ? "client" : "invalid";
-  }
-  const { code = "", cause } = error as { code?: string; cause?: unknown };
-  if (code === "OAUTH_TIMEOUT") return "down";
-  if (cause instanceof Response) return cause.status >= 500 ? "down" : "invalid";
-  if (code === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED") return "clock";
-  if (code === "OAUTH_KEY_SELECTION_FAILED" || code === "OAUTH_UNSUPPORTED_OPERATION") return "signature";
-  const message = cause instanceof Error ? cause.message : "";
-  const [, word = ""] = /"(nonce|aud|azp|iss|state|alg)"|signature/u.exec(message) ?? [];
-  if (word === "" && message.includes("signature")) return "signature";
-  return PROBLEM_OF_CLAIM[word] ?? "invalid";
+/** The reason for which the library rejected an answer, by the words of its error; a failed request is a TypeError. */
+function problemOf(error: unknown): ProviderRefusal {
+  const { name, code, error: stated, cause } = error as Error & { code?: string; error?: string };
+  const why = cause instanceof Error ? cause.message : cause instanceof Response ? cause.status : "";
+  const text = [name, code, stated, "because", why].join(" ");
+  return PROBLEMS.find(([words]) => words.test(text))?.[1] ?? "invalid";
 }
 
-const PROBLEM_OF_CLAIM: Readonly<Record<string, ProviderRefusal>> = {
-  nonce: "nonce",
-  aud: "audience",
-  azp: "audience",
-  iss: "issuer",
-  state: "elsewhere",
-  alg: "signature",
-};
+const PROBLEMS: readonly (readonly [words: RegExp, ProviderRefusal])[] = [
+  [/^TypeError |OAUTH_TIMEOUT|because 5\d\d$/u, "down"],
+  [/AUTHORIZATION_RESPONSE_ERROR (?:temporarily_unavailable|server_error) because/u, "down"],
+  [/AUTHORIZATION_RESPONSE_ERROR (?:access_denied|\w+_required) because/u, "denied"],
+  [/RESPONSE_BODY_ERROR invalid_grant because/u, "code"],
+  [/RESPONSE_BODY_ERROR (?:invalid|unauthorized)_client because/u, "client"],
+  [/TIMESTAMP_CHECK_FAILED/u, "clock"],
+  [/KEY_SELECTION_FAILED|UNSUPPORTED_OPERATION|"alg"|signature/u, "signature"],
+  [/"nonce"/u, "nonce"],
+  [/"(?:aud|azp)"/u, "audience"],
+  [/"iss"/u, "issuer"],
+  [/"state"/u, "elsewhere"],
+];

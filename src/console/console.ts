@@ -3,7 +3,7 @@ import { WORKSPACE_BUSY, type AdmitMember, type MemberAdmission } from "../acces
 import type { Operation } from "../access/operation.ts";
 import { DEMO_PICTURES_ROUTE, demoPictures } from "../demo/pictures.ts";
 import type { RouteGroup } from "../http/server.ts";
-import { assetRoute } from "../http/assets.ts";
+import { assetRoute, getRoute } from "../http/assets.ts";
 import { CONSOLE_ASSETS } from "./layout.ts";
 import { createSessionPages, type SessionPages } from "./session-routes.ts";
 import { formScope, formOf } from "./form-scope.ts";
@@ -95,22 +95,16 @@ export function createConsole(options: ConsoleOptions): RouteGroup[] {
  */
 function pictureRoute(): RouteGroup {
   const bodies = demoPictures();
-  return {
-    path: DEMO_PICTURES_ROUTE,
-    allowedMethods: "GET, HEAD",
-    register: (server: FastifyInstance): void => {
-      server.get(DEMO_PICTURES_ROUTE, (request, reply) => {
-        const [address = ""] = (request.raw.url ?? "").split("?", 1);
-        const body = bodies.get(address);
-        if (body === undefined) return reply.callNotFound();
-        return reply
-          .type("image/svg+xml")
-          .header("Content-Security-Policy", "default-src 'none'")
-          .header("Cache-Control", "public, max-age=86400")
-          .send(body);
-      });
-    },
-  };
+  return getRoute(DEMO_PICTURES_ROUTE, (request, reply) => {
+    const [address = ""] = (request.raw.url ?? "").split("?", 1);
+    const body = bodies.get(address);
+    if (body === undefined) return reply.callNotFound();
+    return reply
+      .type("image/svg+xml")
+      .header("Content-Security-Policy", "default-src 'none'")
+      .header("Cache-Control", "public, max-age=86400")
+      .send(body);
+  });
 }
 
 type RouterOptions = { guard: MemberGuard; tools: CallTools; send: PageSender };

@@ -1,5 +1,7 @@
 import { OAUTH_PATHS } from "../access/oauth.ts";
+import type { Flow } from "../access/provider.ts";
 import { createCookie, type Cookie } from "../http/cookie.ts";
+import { seal, unsealJson } from "../lib/seal.ts";
 
 /** Pages of the console outside workspaces. */
 const OWN_PAGES: ReadonlySet<string> = new Set(["/me", "/operator", OAUTH_PATHS.authorize]);
@@ -34,6 +36,22 @@ export function createTargetCookie(isSecure: boolean) {
     },
     write: (target: string): string | null =>
       isConsolePath(target) ? write(Buffer.from(target).toString("base64url")) : null,
+    clear,
+  };
+}
+
+export type FlowCookie = ReturnType<typeof createFlowCookie>;
+
+/** The cookie that binds a sign-in at the identity provider to the browser that started it; null: none, not ours, or too old. */
+export function createFlowCookie(isSecure: boolean, key: Buffer) {
+  const { read, write, clear } = createCookie("returns-provider", isSecure, LIFETIME_SECONDS);
+  const context = "sign-in at the identity provider";
+  return {
+    read: (header: string | undefined, now: Date): Flow | null => {
+      const flow = unsealJson(key, context, Buffer.from(read(header) ?? "", "base64url")) as Flow | null;
+      return flow !== null && now.getTime() - flow.startedAt <= LIFETIME_SECONDS * 1000 ? flow : null;
+    },
+    write: (flow: Flow): string => write(seal(key, context, JSON.stringify(flow)).toString("base64url")),
     clear,
   };
 }

@@ -33,10 +33,10 @@ export type Frame = {
   /** The result of the action before this page. */
   done?: string | null;
   /** Content above the page: the as-of line and banners. */
-  above: Html | null;
+  above?: Html | null;
   body: Html;
   /** Content below it: the API box. */
-  below: Html | null;
+  below?: Html | null;
   /** Footer of each printed page: its source and date. */
   printed?: string;
 };

@@ -17,6 +17,7 @@ import { clientKeyOf } from "../http/client-address.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { RouteGroup } from "../http/server.ts";
 import { appKeyOf } from "../lib/keys.ts";
+import { parsedJson } from "../lib/parsed-json.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 
 const BODY_LIMIT_BYTES = 8192;
@@ -45,26 +46,21 @@ export function createOauthRoutes(options: OauthOptions): RouteGroup[] {
   const issuer = oauthIssuer(control.connecting.publicUrl);
   if (issuer === null) return [];
   const key = appKeyOf(control.keys);
+  const resource = mcpAddress(issuer);
   const metadata = (path: string, body: object): RouteGroup => route(path, "GET", () => body);
   const form = (path: string, act: Act): RouteGroup => route(path, "POST", createForm(options, key, act));
   return [
     metadata(RESOURCE_METADATA_PATH, resourceMetadata(issuer)),
-    metadata(RESOURCE_METADATA_PATH + new URL(mcpAddress(issuer)).pathname, resourceMetadata(issuer)),
+    metadata(RESOURCE_METADATA_PATH + new URL(resource).pathname, resourceMetadata(issuer)),
     metadata("/.well-known/oauth-authorization-server", serverMetadata(issuer)),
     route(OAUTH_PATHS.register, "POST", createRegister(key, now)),
-    form(OAUTH_PATHS.token, (caller, fields) => issue(caller, fields, mcpAddress(issuer))),
-    form(OAUTH_PATHS.revoke, async (caller, fields) => {
-      await endGrant(caller, fields.get("token") ?? "");
+    form(OAUTH_PATHS.token, (caller, field) => issue(caller, field, resource)),
+    form(OAUTH_PATHS.revoke, async (caller, field) => {
+      await endGrant(caller, field("token"));
       return null;
     }),
   ];
 }
-
-const NO_FORM = new OauthError(
-  "invalid_request",
-  "The body must be a form (application/x-www-form-urlencoded) that names each field once.",
-);
-const UNKNOWN_CLIENT = new OauthError("invalid_client", "client_id is not that of a registered client.");
 
 /** RFC 7591: no client has a secret, and each gets this service's values, whatever it requested. */
 function createRegister(key: Buffer, now: () => Date): Ask {
@@ -73,7 +69,7 @@ function createRegister(key: Buffer, now: () => Date): Ask {
   return (request, reply) => {
     const at = now();
     if (!ofAddress(clientKeyOf(request.clientAddress), at) || !ofAll("", at)) throw TOO_MANY;
-    const client = readRegistration(jsonOf(request.body));
+    const client = readRegistration(request.body);
     reply.code(201);
     return {
       client_id: clientIdOf(client, key),
@@ -87,27 +83,35 @@ function createRegister(key: Buffer, now: () => Date): Ask {
   };
 }
 
-type Act = (caller: GrantCaller, form: URLSearchParams) => Promise<object | null>;
+/** The text of a form's field; "" = it has none. */
+type TextOf = (name: string) => string;
+type Act = (caller: GrantCaller, field: TextOf) => Promise<object | null>;
+
+const NO_FORM = new OauthError(
+  "invalid_request",
+  "The body must be a form (application/x-www-form-urlencoded) that names each field once.",
+);
+const UNKNOWN_CLIENT = new OauthError("invalid_client", "client_id is not that of a registered client.");
 
 /** A form of a client (RFC 6749, section 3.2). Those that fail count for its address, and revocations (RFC 7009), which answer nothing. */
 function createForm({ control, now }: OauthOptions, key: Buffer, act: Act): Ask {
   const admits = createMinuteLimit(MOST_FAILURES);
-  return async (request) => {
-    const address = clientKeyOf(request.clientAddress);
+  return async ({ clientAddress, body: form }) => {
+    const address = clientKeyOf(clientAddress);
     if (!admits(address, now())) throw TOO_MANY;
-    const form = formOf(request);
-    const clientId = form.get("client_id") ?? "";
+    if (!(form instanceof URLSearchParams) || form.size !== new Set(form.keys()).size) throw NO_FORM;
+    const field = (name: string): string => form.get(name) ?? "";
+    const clientId = field("client_id");
     if (!isClientId(clientId, key)) throw UNKNOWN_CLIENT;
-    const issued = await act({ ...control, now: now(), clientId, address: request.clientAddress }, form);
+    const issued = await act({ ...control, now: now(), clientId, address: clientAddress }, field);
     if (issued !== null) admits.giveBack(address);
     return issued;
   };
 }
 
 /** A grant is good for one client and one resource. */
-async function issue(caller: GrantCaller, form: URLSearchParams, resource: string): Promise<object> {
-  const field = (name: string): string => form.get(name) ?? "";
-  if ((form.get("resource") ?? resource) !== resource)
+async function issue(caller: GrantCaller, field: TextOf, resource: string): Promise<object> {
+  if ((field("resource") || resource) !== resource)
     throw new OauthError("invalid_target", `resource must be ${resource}.`);
   switch (field("grant_type")) {
     case "authorization_code": {
@@ -124,24 +128,12 @@ async function issue(caller: GrantCaller, form: URLSearchParams, resource: strin
   }
 }
 
-/** The fields of a form. Throws if it is none, or names one twice (RFC 6749, section 3.2). */
-function formOf({ body, headers }: FastifyRequest): URLSearchParams {
-  const isForm = /^application\/x-www-form-urlencoded\b/iu.test(headers["content-type"] ?? "");
-  const form = new URLSearchParams(isForm ? String(body) : "");
-  if (!isForm || typeof body !== "string" || form.size !== new Set(form.keys()).size) throw NO_FORM;
-  return form;
-}
+const BODIES: readonly (readonly [type: string, read: (text: string) => unknown])[] = [
+  ["application/json", parsedJson],
+  ["application/x-www-form-urlencoded", (text) => new URLSearchParams(text)],
+];
 
-/** null = it is no JSON. */
-function jsonOf(body: unknown): unknown {
-  try {
-    return JSON.parse(String(body));
-  } catch {
-    return null;
-  }
-}
-
-/** A route with its own body type: short, and read as text. */
+/** A route with its own bodies, which are short, and errors. */
 function route(path: string, method: "GET" | "POST", ask: Ask): RouteGroup {
   return {
     path,
@@ -149,36 +141,26 @@ function route(path: string, method: "GET" | "POST", ask: Ask): RouteGroup {
     register: (server: FastifyInstance): void => {
       void server.register(async (scope) => {
         scope.removeAllContentTypeParsers();
-        for (const type of ["application/json", "application/x-www-form-urlencoded"]) {
+        for (const [type, read] of BODIES) {
           const limits = { parseAs: "string", bodyLimit: BODY_LIMIT_BYTES } as const;
-          scope.addContentTypeParser(type, limits, (_request, body, done) => done(null, body));
+          scope.addContentTypeParser<string>(type, limits, (_request, body, done) => done(null, read(body)));
         }
         scope.addHook("onRequest", (_request, reply, done) => {
           reply.headers(SHARED);
           done();
         });
+        scope.setErrorHandler((error, request, reply) => {
+          if (!(error instanceof OauthError)) throw error;
+          const { code, message, status } = error;
+          noteRefusal(request, message);
+          if (status === 429 || status === 503) reply.header("Retry-After", "60");
+          return reply.code(status).send({ error: code, error_description: message });
+        });
         scope.options(path, (_request, reply) => reply.code(204).send());
-        scope.route({ method, url: path, handler: createHandler(ask) });
+        const handler = async (request: FastifyRequest, reply: FastifyReply) =>
+          reply.send((await ask(request, reply)) ?? undefined);
+        scope.route({ method, url: path, handler });
       });
     },
-  };
-}
-
-function createHandler(ask: Ask) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    let body: object | null;
-    try {
-      body = await ask(request, reply);
-    } catch (error) {
-      if (!(error instanceof OauthError)) throw error;
-      const { code, message, status } = error;
-      noteRefusal(request, message);
-      if (status === 429 || status === 503) reply.header("Retry-After", "60");
-      reply.code(status);
-      body = { error: code, error_description: message };
-    }
-    return body === null
-      ? reply.send()
-      : reply.type("application/json; charset=utf-8").send(JSON.stringify(body));
   };
 }

@@ -52,7 +52,6 @@ export function createPageSender(done: Cookie): PageSender {
       done: sentence,
       above: bannerOf(member),
       body: shown.body,
-      below: null,
     };
   };
   return {

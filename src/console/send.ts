@@ -18,5 +18,5 @@ export function stateMarkup(
 ): Html {
   if (retryAfterSeconds !== undefined) reply.header("Retry-After", String(retryAfterSeconds));
   const article = html`<article class="state">${body}</article>`;
-  return layout({ ...frame, title, above: null, body: article, below: null });
+  return layout({ ...frame, title, body: article });
 }

@@ -6,19 +6,20 @@ import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
 import type { ControlTools } from "../actions/action.ts";
 import type { Identity } from "../access/identity.ts";
 import type { PasskeySite } from "../access/passkey.ts";
+import type { Flow } from "../access/provider.ts";
 import type { SignedIn } from "../access/session.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { noteRefusal } from "../http/request-log.ts";
+import { html } from "../lib/html.ts";
 import { CONSOLE_ASSETS, layout } from "./layout.ts";
 import type { Cookie } from "../http/cookie.ts";
 import { formOf } from "./form-scope.ts";
-import type { TargetCookie } from "./cookies.ts";
+import type { FlowCookie, TargetCookie } from "./cookies.ts";
 import type { ConsoleSite } from "./request-rules.ts";
-import type { FlowCookie } from "./provider-flow.ts";
 import { actorOf } from "./page-call.ts";
-import { signInPage, TOO_MANY as TOO_MANY_ATTEMPTS } from "./session-pages.ts";
+import { refusedSignIn, signInPage, TOO_MANY as TOO_MANY_ATTEMPTS } from "./session-pages.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
-import { tooMany, type StatePage } from "./state-page.ts";
+import { statePage, tooMany, type StatePage } from "./state-page.ts";
 import { TOO_MANY_FORMS, type MinuteLimit } from "./minute-limit.ts";
 import type { FormPlace } from "./views/form.ts";
 
@@ -145,7 +146,7 @@ export type RefusedAction = { action: { name: string }; refused: Refusal };
 /** The place of a page's forms; `form`: the one that was sent. */
 export function formPlace(
   request: FastifyRequest,
-  href: (path: string) => string,
+  href: FormPlace["href"],
   form: RefusedAction | undefined,
 ): FormPlace {
   const refusedForm = form && { action: form.action.name, values: formOf(request), refusal: form.refused };
@@ -159,6 +160,29 @@ export async function showSignIn(
 ): Promise<FastifyReply> {
   const shown = provider === null ? null : { name: provider.name, isUp: await provider.isUp() };
   return showState(reply, signInPage(site.publicOrigin !== null, shown));
+}
+
+/** Sends a browser to the identity provider, or says that the provider does not answer. */
+export async function sendToProvider(
+  { control: { provider }, flow, now, site }: SessionContext,
+  reply: FastifyReply,
+  started: Pick<Flow, "purpose" | "userId" | "next">,
+): Promise<FastifyReply> {
+  const begun = (await provider?.begin({ ...started, startedAt: now().getTime() })) ?? null;
+  if (provider === null || begun === null)
+    return showState(reply, refusedSignIn("down", site.publicOrigin !== null));
+  reply.header("Set-Cookie", flow.write(begun.flow));
+  return leave(reply, begun.url, provider.name);
+}
+
+/**
+ * Sends a browser to another site after a form. A redirect would require that site in `form-action` of every page with the form,
+ * and Chromium would check all further redirects against it.
+ */
+export function leave(reply: FastifyReply, url: string, name: string): FastifyReply {
+  const title = `Continue to ${name}`;
+  reply.header("Refresh", `0; url=${url}`);
+  return showState(reply, statePage(200, title, html`<p><a href="${url}">${title}</a></p>`));
 }
 
 /** Sends a page that belongs to no workspace. */
@@ -187,8 +211,6 @@ export function showOwn(
     scripts: [CONSOLE_ASSETS.enterScript],
     userName: visitor.person.name,
     workspace: null,
-    above: null,
-    below: null,
     title,
     body,
     done: sentence,

@@ -1,24 +1,60 @@
-import { accountRoutes } from "../actions/account/page.ts";
-import { consentRoutes } from "../actions/apps/page.ts";
-import { digestRoutes } from "../actions/digest/link-page.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { CALLBACK_PATH, type Provider, type ProviderAccount } from "../access/provider.ts";
 import { hashSecret } from "../access/secret.ts";
 import { LONGEST_SESSION_SECONDS } from "../access/session.ts";
+import { REFUSALS } from "../access/sign-in.ts";
+import type { Evidence, Refused, SignIn, SignInRefusal } from "../access/sign-in.ts";
+import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
+import { accountRoutes, sendLinked } from "../actions/account/page.ts";
+import { consentRoutes } from "../actions/apps/page.ts";
+import { digestRoutes } from "../actions/digest/link-page.ts";
+import { clientKeyOf } from "../http/client-address.ts";
 import { createCookie } from "../http/cookie.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { RouteGroup } from "../http/server.ts";
-import { consoleHeaders, isOfAppWindow, judgeRequest, type ConsoleSite } from "./request-rules.ts";
+import { html, type Html } from "../lib/html.ts";
 import { flowKeyOf } from "../lib/keys.ts";
+import { createPlaces } from "../lib/places.ts";
+import { createDoneCookie, createFlowCookie, createTargetCookie, isConsolePath, SENT } from "./cookies.ts";
+import { formOf, formScope } from "./form-scope.ts";
+import { OFFER_PASSKEY, switchedPage } from "./layout.ts";
+import { createMinuteLimit, MOST_FORMS_PER_MINUTE, type MinuteLimit } from "./minute-limit.ts";
 import { operatorRoutes } from "./operator.ts";
-import { createFlowCookie, leave } from "./provider-flow.ts";
-import { queryOf, showSignIn, showState } from "./session-context.ts";
-import type { SessionContext, SessionOptions, RouteHandlers, Routes } from "./session-context.ts";
-import { chooser, OTHER_ORIGIN, otherHost } from "./session-pages.ts";
-import { formScope } from "./form-scope.ts";
-import { createMinuteLimit, MOST_FORMS_PER_MINUTE } from "./minute-limit.ts";
-import { signInRoutes } from "./sign-in.ts";
-import { switchedPage } from "./layout.ts";
-import { createDoneCookie, createTargetCookie, SENT } from "./cookies.ts";
+import { ACTIONS } from "./registry.ts";
+import { consoleHeaders, isOfAppWindow, judgeRequest, type ConsoleSite } from "./request-rules.ts";
+import { fillPath, findByPath } from "./route.ts";
+import {
+  forVisitor,
+  leadOn,
+  leave,
+  passkeyOptions,
+  passkeySiteOf,
+  queryOf,
+  sendToProvider,
+  showOwn,
+  showSignIn,
+  showState,
+} from "./session-context.ts";
+import type {
+  OwnRequest,
+  RouteHandler,
+  RouteHandlers,
+  Routes,
+  SessionContext,
+  SessionOptions,
+  Visitor,
+} from "./session-context.ts";
+import {
+  chooser,
+  kindOfRefusal,
+  OTHER_ORIGIN,
+  otherHost,
+  refusedSignIn,
+  secretField,
+  signInState,
+  TOO_MANY,
+} from "./session-pages.ts";
+import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
 import { welcomeRoutes } from "./welcome.ts";
 
 /** Sign-in to the console, and the functions that its other pages use. */
@@ -160,4 +196,322 @@ function surface(
       });
     },
   };
+}
+
+/** Failed attempts, and requests for options: per address of those who sign in, per person of those who confirm. */
+const MOST_PER_MINUTE = 30;
+
+/** Somebody who signs in or, as `visitor`, confirms who they are and then goes on to the page `next`. */
+type Asking = { request: FastifyRequest; reply: FastifyReply; visitor: Visitor | null; next: string };
+
+/**
+ * Sign-in, and the confirmation of who is signed in, by the same three ways: a passkey, which first requests its options, an account
+ * at the identity provider, and one-time links, which over https only let their person create a passkey.
+ */
+function signInRoutes(context: SessionContext): Routes {
+  const { identity, site } = context;
+  const { provider } = context.control;
+  const isPublic = site.publicOrigin !== null;
+  const attempts = createMinuteLimit(MOST_PER_MINUTE);
+  const questions = createMinuteLimit(MOST_PER_MINUTE);
+  const signIn =
+    (isByLink: boolean): RouteHandler =>
+    (request, reply) =>
+      prove(context, attempts, { request, reply, visitor: null, next: "" }, isByLink);
+  return {
+    "/enter": {
+      get: async (request, reply) => {
+        const name = new URLSearchParams(request.raw.url?.split("?")[1]).get("link") ?? "";
+        const link = await identity.describeLink(name);
+        return showState(reply, signInState(link, isPublic, provider));
+      },
+      post: signIn(true),
+    },
+    // What a browser needs to create the first passkey of a link's person.
+    "/enter/options": {
+      post: passkeyOptions(context, async (request, passkeySite) => {
+        const secret = secretOf(request);
+        const canSucceed = () => identity.mayAccept({ way: "link", secret }, null);
+        if (!isPublic) return NO_PASSKEYS_HERE;
+        const options = await attempt(questions, context, { request, canSucceed }, () =>
+          identity.enrolmentByLink(secret, passkeySite),
+        );
+        return options !== null && "outcome" in options ? REFUSALS[options.outcome] : options;
+      }),
+    },
+    "/sign-in": {
+      get: async (request, reply) =>
+        (await context.signedIn(request)) === null ? showSignIn(context, reply) : reply.redirect("/", 303),
+      post: signIn(false),
+    },
+    // Without reads or writes, so that nobody can use up another's limit.
+    "/sign-in/options": {
+      post: passkeyOptions(context, (_, passkeySite) => identity.signatureFor(null, passkeySite)),
+    },
+    "/confirm": {
+      get: forVisitor(context, (own) => showConfirm(context, own, nextOf(own.request)), nextOf),
+      post: forVisitor(
+        context,
+        async (own) => {
+          const { request, visitor } = own;
+          const isByLink = await takesLink(context, request, visitor.person.userId);
+          return prove(context, attempts, { ...own, next: nextOf(request) }, isByLink);
+        },
+        nextOf,
+      ),
+    },
+    "/confirm/options": {
+      post: passkeyOptions(context, async (request, passkeySite) => {
+        const visitor = await context.signedIn(request);
+        if (visitor === null) return REFUSALS.signed_out;
+        const { userId } = visitor.person;
+        return questions(userId, context.now()) ? identity.signatureFor(userId, passkeySite) : null;
+      }),
+    },
+    ...(provider !== null && providerRoutes(context, provider)),
+  };
+}
+
+/** The same through the identity provider, and the linking of an account. */
+function providerRoutes(context: SessionContext, provider: Provider): Routes {
+  const { flow: cookie, identity, now } = context;
+  const answers = createMinuteLimit(MOST_PER_MINUTE);
+  return {
+    "/sign-in/provider": {
+      post: (_request, reply) =>
+        sendToProvider(context, reply, { purpose: "sign_in", userId: null, next: "" }),
+    },
+    "/confirm/provider": {
+      post: forVisitor(
+        context,
+        ({ request, reply, visitor }) => {
+          const { userId } = visitor.person;
+          const asked = nextOf(request);
+          // What is no page of the console could also be too long for a cookie.
+          const next = isConsolePath(asked) ? asked : "";
+          return sendToProvider(context, reply, { purpose: "confirm", userId, next });
+        },
+        nextOf,
+      ),
+    },
+    [CALLBACK_PATH]: {
+      get: async (request, reply) => {
+        const query = (request.raw.url ?? "").slice(CALLBACK_PATH.length);
+        const begun = cookie.read(request.headers.cookie, now());
+        // Each answer has one attempt: whatever the result, its sign-in is over.
+        reply.header("Set-Cookie", cookie.clear);
+        const flow = new URLSearchParams(query).get("state") === begun?.state ? begun : null;
+        const asking = { request, reply, visitor: null, next: "" };
+        const account = await attempt<ProviderAccount | Refused>(
+          answers,
+          context,
+          { request, canSucceed: async () => flow !== null },
+          async () => (flow === null ? ELSEWHERE : provider.finish(query, flow)),
+        );
+        if (flow === null || account === null || "outcome" in account)
+          return finish(context, asking, account as Refused | null);
+        const evidence = { way: "provider", account, startedAt: new Date(flow.startedAt) } as const;
+        const browser = { oldSessionHash: context.sessionHashOf(request), origin: request.clientAddress };
+        if (flow.purpose === "sign_in")
+          return finish(context, asking, await identity.signIn({ ...evidence, ...browser }));
+        const serve = forVisitor(
+          context,
+          async (own) => {
+            const { userId } = own.visitor.person;
+            if (userId !== flow.userId) return finish(context, asking, ELSEWHERE);
+            if (flow.purpose === "link") return sendLinked(context, own, account);
+            const result = await identity.signIn({ ...evidence, ...browser, userId });
+            return finish(context, { ...own, next: flow.next }, result);
+          },
+          () => flow.next,
+        );
+        return serve(request, reply);
+      },
+    },
+  };
+}
+
+const ELSEWHERE: Refused = { outcome: "elsewhere", userId: null };
+
+/** Tries a sent link or passkey. */
+async function prove(
+  context: SessionContext,
+  limit: MinuteLimit,
+  asking: Asking,
+  isByLink: boolean,
+): Promise<FastifyReply> {
+  const { request, visitor } = asking;
+  const { identity } = context;
+  const evidence = evidenceOf(context, request, isByLink);
+  if (evidence === null) return finish(context, asking, { outcome: "rejected", userId: null });
+  const userId = visitor?.person.userId ?? null;
+  const browser = { userId, oldSessionHash: context.sessionHashOf(request), origin: request.clientAddress };
+  const result = await attempt(
+    limit,
+    context,
+    { request, key: userId, canSucceed: () => identity.mayAccept(evidence, userId) },
+    (recordsRefusals) => identity.signIn({ ...evidence, ...browser, recordsRefusals }),
+  );
+  return finish(context, asking, result);
+}
+
+/** null: it takes a passkey, which browsers do not have under an IP address. */
+function evidenceOf(context: SessionContext, request: FastifyRequest, isByLink: boolean): Evidence | null {
+  const secret = secretOf(request);
+  if (isByLink && context.site.publicOrigin === null) return { way: "link", secret };
+  const site = passkeySiteOf(request, context.site);
+  const credential = formOf(request).get("credential") ?? "";
+  if (site === null) return null;
+  return isByLink ? { way: "enrolment", secret, credential, site } : { way: "passkey", credential, site };
+}
+
+/** The secret of a submitted link; the whole link may be pasted. */
+function secretOf(request: FastifyRequest): string {
+  const given = formOf(request).get("secret") ?? "";
+  return given.slice(given.lastIndexOf("#") + 1).trim();
+}
+
+/** Leaves database connections for others when checks exceed the limit. */
+const lookInTurn = createPlaces(2);
+
+type Attempt = {
+  request: FastifyRequest;
+  /** Whose failures count; by default the address's. */
+  key?: string | null;
+  /** Checks cheaply, without writing, whether it can succeed. */
+  canSucceed: () => Promise<boolean>;
+};
+
+/**
+ * Makes an attempt, with a limit on failures per minute; null: limit reached. Beyond the limit, attempts that can succeed are
+ * still made: nobody is locked out by the failures of others at their address. Their refusals are not recorded, so that nobody can
+ * fill the table.
+ */
+async function attempt<Result extends object>(
+  limit: MinuteLimit,
+  { now }: SessionContext,
+  { request, key: given = null, canSucceed }: Attempt,
+  make: (recordsRefusals: boolean) => Promise<Result>,
+): Promise<Result | null> {
+  const key = given ?? clientKeyOf(request.clientAddress);
+  const isWithin = limit(key, now());
+  if (isWithin || (await lookInTurn(canSucceed))) {
+    const result = await make(isWithin);
+    const hasFailed = "outcome" in result && result.outcome !== "signed_in";
+    if (!hasFailed) limit.giveBack(key);
+    if (isWithin || !hasFailed) return result;
+  }
+  noteRefusal(request, "too many sign-ins from this address");
+  return null;
+}
+
+const PROVED = "You have confirmed your identity. The confirmation lasts 10 minutes.";
+
+/** Answers an attempt; null: too many failed. A refusal is explained to the person, and in the log. */
+async function finish(context: SessionContext, asking: Asking, result: SignIn | null): Promise<FastifyReply> {
+  const { request, reply, visitor, next } = asking;
+  if (result === null) return showState(reply, TOO_MANY);
+  if (visitor === null && result.userId !== null) request.log = request.log.child({ user_id: result.userId });
+  if (result.outcome !== "signed_in") return refuse(context, asking, result.outcome);
+  request.log.info(visitor === null ? "signed in" : "confirmed their identity");
+  reply.header("Set-Cookie", context.writeSession(result.session));
+  if (visitor !== null) return leadOn(context, reply, PROVED, isConsolePath(next) ? next : "/");
+  const asked = context.target.read(request.headers.cookie);
+  const wasSent = asked?.endsWith(SENT) === true;
+  const sentence = wasSent ? NOT_SENT : await greetingOf(context, request, result);
+  if (asked !== null) reply.header("Set-Cookie", context.target.clear);
+  if (sentence !== null) reply.header("Set-Cookie", context.done.write(sentence));
+  return reply.redirect((wasSent ? formPage(asked) : asked) ?? "/", 303);
+}
+
+function refuse(
+  context: SessionContext,
+  { request, reply, visitor, next }: Asking,
+  outcome: SignInRefusal,
+): FastifyReply | Promise<FastifyReply> {
+  if (outcome === "signed_out") return context.toSignIn(request, reply, next);
+  noteRefusal(request, `${visitor === null ? kindOfRefusal(outcome) : "proof"}: ${outcome}`);
+  return visitor === null
+    ? showState(reply, refusedSignIn(outcome, context.site.publicOrigin !== null))
+    : showConfirm(context, { request, reply, visitor }, next, REFUSALS[outcome]);
+}
+
+const NOT_SENT =
+  "You were signed out when you sent the form, so nothing was changed. Fill it in and send it again.";
+const AFTER_RECOVERY =
+  "Your earlier passkeys and linked accounts have been removed, and every other sign-in has ended.";
+/** Passkeys need a name: an IP address has none. */
+const NO_PASSKEY_HERE = `You are signed in. ${NO_PASSKEYS_HERE} There a passkey can sign you in without a link.`;
+
+async function greetingOf(
+  { identity, site }: SessionContext,
+  request: FastifyRequest,
+  { userId, isRecovery }: Exclude<SignIn, Refused>,
+): Promise<string | null> {
+  if (isRecovery) return AFTER_RECOVERY;
+  if (!(await identity.isNewcomer(userId))) return null;
+  return passkeySiteOf(request, site) === null ? NO_PASSKEY_HERE : OFFER_PASSKEY;
+}
+
+/** The page of a form of a workspace, by the address that the form was sent to. */
+function formPage(asked: string): string {
+  const [, , shop = "", ...rest] = asked.slice(0, -SENT.length).split("?", 1)[0]?.split("/") ?? [];
+  const found = findByPath(ACTIONS, `/${rest.join("/")}`);
+  return `/w/${shop}${found === null ? "" : fillPath(found.place.page.path, found.held)}`;
+}
+
+/** The page that required a confirmation: in the address of a page, or in a form. */
+function nextOf(request: FastifyRequest): string {
+  if (request.method === "POST") return formOf(request).get("next") ?? "";
+  return new URL(request.raw.url ?? "", "http://localhost").searchParams.get("next") ?? "";
+}
+
+/** A link confirms an identity only on this machine, and only of a person without passkeys. */
+async function takesLink(
+  { identity, site }: SessionContext,
+  request: FastifyRequest,
+  userId: string,
+): Promise<boolean> {
+  if (site.publicOrigin !== null) return false;
+  const passkeySite = passkeySiteOf(request, site) ?? { rpId: "localhost", origin: "" };
+  return !(await identity.hasPasskey(userId, passkeySite));
+}
+
+async function showConfirm(
+  context: SessionContext,
+  own: OwnRequest,
+  next: string,
+  problem?: string,
+): Promise<FastifyReply> {
+  const { request, visitor } = own;
+  const { userId, name: userName } = visitor.person;
+  const goesOn = html`<input type="hidden" name="next" value="${next}" />`;
+  const form = (await takesLink(context, request, userId))
+    ? linkForm(goesOn)
+    : passkeyForm({ action: "/confirm", kind: "get", button: "Confirm with a passkey", fields: goesOn });
+  const { provider } = context.control;
+  const isLinked = provider !== null && (await context.identity.hasAccount(userId, provider.issuer));
+  const title = "Confirm your identity";
+  const body = html`<article class="state">
+    <h1>${title}</h1>
+    ${problem !== undefined && html`<p class="banner refused" role="alert">${problem}</p>`}
+    <p>You are signed in as ${userName}. Confirm your identity to change who has access. A confirmation lasts 10 minutes.</p>
+    ${
+      isLinked &&
+      html`<form method="post" action="/confirm/provider">
+        ${goesOn} <button>Confirm with ${provider.name}</button>
+      </form>`
+    }
+    ${form}
+    <p><a href="${isConsolePath(next) ? next : "/"}">Go back without confirming</a></p>
+  </article>`;
+  return showOwn(context, own, { status: problem === undefined ? 200 : 403, title, body });
+}
+
+function linkForm(goesOn: Html): Html {
+  return html`${HOW_TO_GET_A_LINK}
+    <form method="post" action="/confirm">
+      ${goesOn} ${secretField("Paste the link here instead of opening it")}
+      <button>Confirm</button>
+    </form>`;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { FastifyInstance } from "fastify";
+import type { RouteHandlerMethod } from "fastify";
 import type { RouteGroup } from "./server.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -37,13 +37,12 @@ function compact(style: string): string {
 }
 
 export function assetRoute({ path, type, body }: Asset): RouteGroup {
-  return {
-    path,
-    allowedMethods: "GET, HEAD",
-    register: (server: FastifyInstance): void => {
-      server.get(path, (_request, reply) =>
-        reply.type(type).header("Cache-Control", "public, max-age=31536000, immutable").send(body),
-      );
-    },
-  };
+  return getRoute(path, (_request, reply) =>
+    reply.type(type).header("Cache-Control", "public, max-age=31536000, immutable").send(body),
+  );
+}
+
+/** A path that only answers. */
+export function getRoute(path: string, answer: RouteHandlerMethod): RouteGroup {
+  return { path, allowedMethods: "GET, HEAD", register: (server) => void server.get(path, answer) };
 }

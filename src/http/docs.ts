@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join, posix } from "node:path";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyReply } from "fastify";
 import { filledPath, pathNames } from "../contract/endpoint.ts";
 import { JSON_TYPE } from "../contract/wire.ts";
 import { curlPostText, curlText } from "../contract/written-request.ts";
@@ -18,7 +18,7 @@ import {
   REFERENCE_PATH,
   renderPage,
 } from "./docs-markdown.ts";
-import { assetRoute } from "./assets.ts";
+import { assetRoute, getRoute } from "./assets.ts";
 import type { JsonSchema } from "./openapi-schemas.ts";
 import { buildOpenApi, type OpenApiDocument } from "./openapi.ts";
 
@@ -364,13 +364,8 @@ export function createDocs({ hasConsole, clientPackage }: DocsOptions) {
       return { path: `/docs/images/${name}`, type: "image/svg+xml", make: () => picture, policy };
     }),
   ];
-  const surface = (path: string, answer: (reply: FastifyReply) => FastifyReply) => ({
-    path,
-    allowedMethods: "GET, HEAD",
-    register: (server: FastifyInstance): void => {
-      server.get(path, async (_request, reply) => answer(reply.headers(PAGE_HEADERS)));
-    },
-  });
+  const surface = (path: string, answer: (reply: FastifyReply) => FastifyReply) =>
+    getRoute(path, (_request, reply) => answer(reply.headers(PAGE_HEADERS)));
   return {
     surfaces: [
       ...documents.map(({ path, type, make, policy = PAGE_POLICY }) => {
