@@ -23,6 +23,8 @@ const address = `${service.address}/docs/client.tgz`;
 writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "program", type: "module" }));
 await run("npm", ["install", "--no-audit", "--no-fund", ...npm, address], { cwd: folder });
 
+const COMMAND = join(folder, "node_modules/.bin/returns-query");
+
 /** Runs a program with the Node.js on the PATH: the oldest that is supported, or a newer one. */
 async function runProgram(name: string, source: string): Promise<string> {
   writeFileSync(join(folder, name), source);
@@ -76,20 +78,22 @@ test("One query runs without a checkout, by npx and the address of the service",
   const empty = makeFolder();
   const env = { ...process.env, RETURNS_TOKEN: token, RETURNS_URL: service.address };
   const npx = (...words: string[]) => run("npx", ["--yes", ...npm, address, ...words], { cwd: empty, env });
+  // npx passes on what it is given; what the command makes of it, the installed one shows sooner.
+  const installed = (...words: string[]) => run("node", [COMMAND, ...words], { env });
   const months = ["--start-month", "2025-03", "--end-month", "2026-02"];
   const { stdout } = await npx("summary", ...months);
   const params = { start_month: "2025-03", end_month: "2026-02" };
   const { data, meta } = (await service.call("/api/v1/summary", { token, params })).json();
   assert.deepEqual(JSON.parse(stdout), { data, meta });
-  assert.match((await npx("export-report", ...months)).stdout, /^section,cohort_month,key,label/u);
-  for (const [words, code, sentence] of [
-    [["summary", "--month", "2026-01"], 2, /Unknown option '--month'/u],
-    [["nothing"], 2, /^Usage: returns-query <endpoint>[^]*return-rate-leaderboard/u],
-    [["summary", ...months, "--sku", "NONE"], 1, /\(invalid_request\)\n$/u],
+  assert.match((await installed("export-report", ...months)).stdout, /^section,cohort_month,key,label/u);
+  for (const [start, words, code, sentence] of [
+    [npx, ["summary", "--month", "2026-01"], 2, /Unknown option '--month'/u],
+    [installed, ["nothing"], 2, /^Usage: returns-query <endpoint>[^]*return-rate-leaderboard/u],
+    [installed, ["summary", ...months, "--sku", "NONE"], 1, /\(invalid_request\)\n$/u],
   ] as const) {
     const refused = (error: { code: number; stderr: string }) =>
       error.code === code && sentence.test(error.stderr);
-    await assert.rejects(npx(...words), refused, words.join(" "));
+    await assert.rejects(start(...words), refused, words.join(" "));
   }
 });
 
@@ -107,8 +111,7 @@ test("The command takes its token nowhere else, and shows neither it nor control
   await once(elsewhere, "listening");
   const { port } = elsewhere.address() as AddressInfo;
   const env = { ...process.env, RETURNS_TOKEN: token, RETURNS_URL: `http://127.0.0.1:${port}` };
-  const command = (...words: string[]) =>
-    run("node", [join(folder, "node_modules/.bin/returns-query"), ...words], { env });
+  const command = (...words: string[]) => run("node", [COMMAND, ...words], { env });
   try {
     const stderr = "[31mBearer [token] (invalid_request)\n";
     await assert.rejects(command("summary"), (error: { stderr: string }) => error.stderr === stderr);
