@@ -1,6 +1,7 @@
-import { parse } from "csv-parse/sync";
+import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import papaparse from "papaparse";
 import type { ImportFile } from "../../src/demo/demo-store.ts";
 
 type Column =
@@ -51,8 +52,13 @@ export interface CountedLine {
 }
 
 export async function readImportFolder(folder: string): Promise<ReadFolder> {
-  const read = async (file: ImportFile): Promise<Record<Column, string>[]> =>
-    parse(await readFile(join(folder, `${file}.csv`), "utf8"), { columns: true });
+  const read = async (file: ImportFile): Promise<Record<Column, string>[]> => {
+    const text = await readFile(join(folder, `${file}.csv`), "utf8");
+    const options = { header: true, delimiter: ",", skipEmptyLines: true } as const;
+    const { data, errors } = papaparse.parse<Record<Column, string>>(text, options);
+    assert.deepEqual(errors, []);
+    return data;
+  };
   return {
     products: await read("products"),
     variants: await read("variants"),
