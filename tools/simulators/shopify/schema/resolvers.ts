@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSchema, getNamedType, GraphQLError } from "graphql";
-import type { GraphQLFieldResolver, GraphQLSchema } from "graphql";
+import type { GraphQLFieldResolver, GraphQLObjectType, GraphQLSchema } from "graphql";
 import { pageOf, wholeOf } from "./listing.ts";
 import type { Listing } from "./listing.ts";
 import type { RequestContext, Shown } from "./nodes.ts";
@@ -22,16 +22,37 @@ export function readSchema(): GraphQLSchema {
 export const resolveField: GraphQLFieldResolver<unknown, RequestContext> = (source, args, context, info) => {
   const { fieldName, parentType } = info;
   const owner = (source ?? ROOTS[parentType.name]) as Record<string, unknown>;
-  if (PLAIN.test(parentType.name)) return owner[fieldName];
-  const target = getNamedType(info.returnType).name;
-  const scope = missingScope(target, context.scopes);
-  if (scope !== undefined) throw accessDenied(fieldName, scope);
+  const { isPlain, scope, isConnection } = kindOf(parentType, fieldName);
+  if (isPlain) return owner[fieldName];
+  if (scope !== undefined && !context.scopes.includes(scope)) throw accessDenied(fieldName, scope);
   if (!(fieldName in owner)) throw new Error(`The simulator serves no ${parentType.name}.${fieldName}`);
   const field = owner[fieldName];
   const value: unknown = typeof field === "function" ? field(args, context) : field;
-  if (!target.endsWith("Connection") || value === null) return value;
+  if (!isConnection || value === null) return value;
   return context.isWhole === true ? wholeOf(value as Listing) : pageOf(value as Listing, args);
 };
+
+/** What a field of a type is, and the access scope that it needs. */
+type FieldKind = { isPlain: boolean; isConnection: boolean; scope: string | undefined };
+
+/** Of fields that were asked for before: there are few, and each is asked for thousands of times. */
+const kinds = new WeakMap<GraphQLObjectType, Map<string, FieldKind>>();
+
+function kindOf(type: GraphQLObjectType, name: string): FieldKind {
+  const ofType = kinds.get(type) ?? new Map<string, FieldKind>();
+  kinds.set(type, ofType);
+  const kind = ofType.get(name);
+  if (kind !== undefined) return kind;
+  const field = type.getFields()[name];
+  const target = field === undefined ? "" : getNamedType(field.type).name;
+  const made = {
+    isPlain: PLAIN.test(type.name),
+    isConnection: target.endsWith("Connection"),
+    scope: SCOPES[target.replace(/(?:Connection|Edge)$/, "")],
+  };
+  ofType.set(name, made);
+  return made;
+}
 
 export const ACCESS_DENIED = "ACCESS_DENIED";
 
@@ -57,9 +78,3 @@ const SCOPES: Record<string, string> = {
   Product: "read_products",
   ProductVariant: "read_products",
 };
-
-/** The scope that is missing to read a field of this type; undefined when none is. */
-function missingScope(typeName: string, scopes: readonly string[]): string | undefined {
-  const needed = SCOPES[typeName.replace(/(?:Connection|Edge)$/, "")];
-  return needed === undefined || scopes.includes(needed) ? undefined : needed;
-}
