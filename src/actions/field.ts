@@ -65,6 +65,12 @@ type About = Pick<Field<unknown>, "hint" | "only" | "option" | "placeholder">;
 
 const first = (texts: readonly string[]): string => texts[0] ?? "";
 
+/** No text of the database has a NUL in it. */
+function storable(subject: string, given: string): string {
+  if (!given.includes("\0")) return given;
+  throw invalid(`${subject} must be text without control characters.`);
+}
+
 /** Text of one line, of 1 to `most` characters. */
 export function text(label: string, most: number, about: About = {}): Field<string> {
   return { label, ...about, kind: "text", read: (subject, texts) => readText(subject, first(texts), most) };
@@ -76,7 +82,12 @@ export function own<Value>(
   read: (subject: string, given: string, now: Date) => Value,
   about: About & { kind?: FieldKind } = {},
 ): Field<Value> {
-  return { label, kind: "text", ...about, read: (subject, texts, now) => read(subject, first(texts), now) };
+  return {
+    label,
+    kind: "text",
+    ...about,
+    read: (subject, texts, now) => read(subject, storable(subject, first(texts)), now),
+  };
 }
 
 /** Text that the action itself looks up. */
@@ -156,8 +167,11 @@ export function lines(label: string, about: About = {}): Field<string[]> {
     ...about,
     kind: "lines",
     isOptional: true,
-    read: (_subject, texts) =>
-      texts.flatMap((each) => each.split("\n").map((line) => line.trim())).filter((line) => line !== ""),
+    read: (subject, texts) =>
+      texts
+        .flatMap((each) => storable(subject, each).split("\n"))
+        .map((line) => line.trim())
+        .filter((line) => line !== ""),
   };
 }
 
@@ -213,9 +227,6 @@ export function readInput<Inputs extends Fields>(fields: Inputs, given: Given, n
   const entries = Object.entries(fields).map(([name, field]) => {
     const [subject, texts] = [given.subject(name, field), given.texts(name)];
     try {
-      // No text of the database has a NUL in it.
-      if (texts.some((each) => each.includes("\0")))
-        throw invalid(`${subject} must be text without control characters.`);
       return [name, field.read(subject, texts, now, body)];
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
