@@ -215,8 +215,10 @@ function required(name: string, row: AnyRow | undefined): AnyRow {
 const PASSED_ON = "set local citus.propagate_set_commands = 'local'";
 const FOR_RUN = `${PASSED_ON}; set local work_mem = '64MB'; set local cursor_tuple_fraction = 1`;
 // Tables fill during a large run: a plan made for an empty one would be kept. In a small run planning would take longer than the rest.
-const WITH_VALUES = "set local plan_cache_mode = force_custom_plan";
-const KEPT = "set local plan_cache_mode to default";
+const PLANS_OF = {
+  large: "set local plan_cache_mode = force_custom_plan",
+  small: "set local plan_cache_mode to default",
+};
 // The planner expects a few rows after each grouping, and a single one for a new workspace; `analyze` would correct that, but
 // block other workspaces' runs. This leads to loops over all rows for each row, or to sorts where hashing is much faster.
 const FOR_MANY_ROWS = `${PASSED_ON}; set local jit = off; set local work_mem = '64MB'; set local hash_mem_multiplier = 8;
@@ -225,16 +227,16 @@ const AS_USUAL = `set local hash_mem_multiplier to default; set local enable_nes
   set local enable_mergejoin to default; set local enable_sort to default`;
 
 /** Has the following statements of the transaction planned for the sorts and joins of a run; those of a large one with their values. */
-export async function planForRun(connection: Connection, size: "large" | "small"): Promise<void> {
-  await connection.client.query(size === "large" ? `${FOR_RUN}; ${WITH_VALUES}` : FOR_RUN);
+export async function planForRun(connection: Connection, size: keyof typeof PLANS_OF): Promise<void> {
+  await connection.client.query(`${FOR_RUN}; ${PLANS_OF[size]}`);
 }
 
 /** Has the following statements of the transaction planned for months of lines; with their values, unless these are small. */
 export async function planForManyRows(
   connection: Connection,
-  size: "large" | "small" = "large",
+  size: keyof typeof PLANS_OF = "large",
 ): Promise<void> {
-  await connection.client.query(`${FOR_MANY_ROWS}; ${size === "large" ? WITH_VALUES : KEPT}`);
+  await connection.client.query(`${FOR_MANY_ROWS}; ${PLANS_OF[size]}`);
 }
 
 /** Has joins and sorts planned as usual again. */

@@ -80,16 +80,18 @@ function openMonthsField(query: Query): Filter {
 export function checkField(name: string, label: string, query: Query, value = "true"): Filter {
   return {
     name,
-    markup: (call) =>
-      html`<div class="check">
+    markup: (call) => {
+      const wrong = wrongOf(call, name);
+      return html`<div class="check">
         <input
           type="checkbox"
           id="${name}"
           name="${name}"
           value="${value}"
           ${query[name] === value && html` checked`}
-        /><label for="${name}">${label}</label> ${wrongOf(call, name) !== null && html`<span class="wrong">${wrongOf(call, name)}</span>`}
-      </div>`,
+        /><label for="${name}">${label}</label> ${wrong !== null && html`<span class="wrong">${wrong}</span>`}
+      </div>`;
+    },
   };
 }
 
