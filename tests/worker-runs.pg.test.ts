@@ -5,6 +5,7 @@ import type { Database } from "../src/store/database.ts";
 import { findConnection } from "../src/store/queries/data-source.ts";
 import { listQuietRuns, listRuns, type RunRow } from "../src/actions/sources/queries.ts";
 import { requestRun, type SyncKind } from "../src/store/queries/sync-request.ts";
+import { connectionHealth } from "../src/store/queries/worker-health.ts";
 import { SourceFailed, type Connector, type SyncOutcome } from "../src/sync/connector.ts";
 import { startWorker } from "../src/worker/worker.ts";
 import { runCommand } from "./support/command.ts";
@@ -280,6 +281,7 @@ test("a run that has had its turn hands its place on while others wait, and goes
       ["succeeded", null],
     ],
   );
+  assert.equal(await interruptedRunsOf(slow.domain), 0, "nothing that an operator should look at");
 });
 
 test("a worker whose connections are killed again and again goes on, and brings every run to its end", async () => {
@@ -311,6 +313,13 @@ test("a worker whose connections are killed again and again goes on, and brings 
     assert.equal(await readinessOf(shopKey), "ready");
   }
 });
+
+/** As `doctor` counts them. */
+async function interruptedRunsOf(domain: string): Promise<number> {
+  const limits = { staleSince: new Date(0), interruptedRuns: 1, most: 1000 };
+  const rows = await connectionHealth(watching, limits);
+  return rows.find((row) => row.shop_domain === domain)?.interrupted_runs ?? 0;
+}
 
 /** Kills every connection of the workers, and waits until the server has ended each. */
 async function killConnections(): Promise<void> {

@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 import { deriveKeys } from "../src/lib/keys.ts";
 import type { Database } from "../src/store/database.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
+import { connectionHealth } from "../src/store/queries/worker-health.ts";
 import { listRuns, type RunRow } from "../src/actions/sources/queries.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { startDueRun } from "../src/sync/run-record.ts";
@@ -97,6 +98,9 @@ test("the run of a worker that lives is left alone; killed, another continues it
     await elsewhere.kill();
   }
   assert.deepEqual(await outcomes(shopKey), ["interrupted 1", "succeeded 2"]);
+  const limits = { staleSince: new Date(0), interruptedRuns: 1, most: 1000 };
+  const counted = (await connectionHealth(watching, limits)).map((row) => row.interrupted_runs);
+  assert.deepEqual(counted, [1], "an operator learns of it");
 });
 
 test("a worker that is killed as it takes a request leaves it to the next one, and no trace", async () => {

@@ -62,7 +62,7 @@ const UNFINISHED =
 const OLDEST_MAJOR = 15;
 const NEWEST_MAJOR = 18;
 
-/** Stops and restarts cut a run off now and then; more than that is a worker that keeps dying. */
+/** A lost connection cuts a run off now and then; more than that is a worker that keeps dying. */
 const MANY_INTERRUPTED_RUNS = 5;
 
 /** So many are described, which fit on a screen. */

@@ -35,7 +35,7 @@ export type ConnectionHealthRow = {
   last_synced_at: Date | null;
   connected_at: Date;
   last_error: string | null;
-  /** Of the last 24 hours. */
+  /** Of the last 24 hours; one that was handed on, by a worker that stops or after its turn, has no error and is none of them. */
   interrupted_runs: number;
   /** The note about lines that contradict their sales ledger, from the newest run of the last 24 hours that found any. */
   unbalanced_note: string | null;
@@ -58,7 +58,7 @@ export const connectionHealth = query<
   "connection_health",
   `with interrupted as (
            select r.shop_key, r.source, count(*) as runs from sync_run r
-            where r.status in ('failed', 'interrupted') and r.status = 'interrupted'
+            where r.status in ('failed', 'interrupted') and r.status = 'interrupted' and r.error is not null
               and r.started_at > clock_timestamp() - interval '24 hours'
             group by r.shop_key, r.source),
         unbalanced as (
