@@ -152,15 +152,20 @@ test("in forced colours", async (context) => {
   );
 });
 
-test("on paper: the tables open, what only a screen can do left out, and where the page is from", async (context) => {
+test("on paper: what is closed open, what only a screen can do left out, and where the page is from", async (context) => {
+  await demo?.service.database.query(
+    `update alert set metadata = metadata || '{"episode_id": "one of several alerts"}'
+      where shop_key = $1 and metadata ? 'episode_id'`,
+    [demo.tenant.shopKey],
+  );
   await withPage(context, { width: PAPER_PX }, made?.cookie ?? "", async (page) => {
     const found = [];
     await page.emulateMedia({ media: "print" });
     for (const { name, path } of pages) {
       await page.goto(home + path);
-      const { printed, hiddenTables, smallest, origin } = await page.evaluate<OnPaper>(ON_PAPER);
+      const { printed, hidden, smallest, origin } = await page.evaluate<OnPaper>(ON_PAPER);
       found.push(...printed.map((markup) => `${name} prints ${markup}`));
-      if (hiddenTables > 0) found.push(`${name} does not print all tables`);
+      if (hidden > 0) found.push(`${name} does not print ${hidden} tables or alerts`);
       if (smallest < SMALLEST_PX) found.push(`${name} prints text of ${smallest} px`);
       if (!origin.startsWith(`"${home}${path} · orders as of `)) found.push(`${name}: ${origin}`);
       for (const width of [LANDSCAPE_PX, PAPER_PX]) {
@@ -182,9 +187,9 @@ const LANDSCAPE_PX = 1009;
 /** Above 7 points. */
 const SMALLEST_PX = 9.5;
 
-type OnPaper = { printed: string[]; hiddenTables: number; smallest: number; origin: string };
+type OnPaper = { printed: string[]; hidden: number; smallest: number; origin: string };
 
-/** What only a screen can do but is printed, how many tables are not, the height of the smallest text, and where the page is from. */
+/** What only a screen can do but is printed, how many tables and alerts are not, the height of the smallest text, and where the page is from. */
 const ON_PAPER = `(() => {
   const isPrinted = (each) => {
     const { width, height } = each.getBoundingClientRect();
@@ -194,7 +199,7 @@ const ON_PAPER = `(() => {
   const cells = document.querySelectorAll("main :is(td, th):not(:has(small))");
   return {
     printed: [...document.querySelectorAll(ofScreen)].filter(isPrinted).map(({ innerHTML }) => innerHTML),
-    hiddenTables: [...document.querySelectorAll("main table")].filter((each) => !isPrinted(each)).length,
+    hidden: [...document.querySelectorAll("main :is(table, .alert)")].filter((each) => !isPrinted(each)).length,
     smallest: Math.min(...[...cells].map((each) => parseFloat(getComputedStyle(each).fontSize))),
     origin: getComputedStyle(document.documentElement).getPropertyValue("--printed"),
   };
