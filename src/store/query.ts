@@ -138,7 +138,7 @@ export function inOrder<Inputs extends readonly unknown[], Result, On extends Qu
 export type NextRows<Row> = () => Promise<Row[]>;
 
 /** Of a fetch. As objects and with what is made of them, a chunk and the next one take up to twenty times as much. */
-const MOST_FETCHED_BYTES = 16 * 1024 ** 2;
+export const MOST_FETCHED_BYTES = 16 * 1024 ** 2;
 
 /**
  * Opens a cursor over the rows of `select`, read in chunks of the given size; it is closed when it is exhausted. `longest`, for rows
@@ -149,8 +149,10 @@ export function cursor<Row extends object, Inputs extends readonly unknown[] = [
   rowsPerFetch: number,
   select: string,
   longest?: Query<Inputs, number, Connection>,
+  valuesOf?: ValuesOf<Inputs>,
 ): Query<Inputs, NextRows<Row>, Connection> {
-  const open = command<Inputs, Connection>(`open_${name}`, `declare ${name} no scroll cursor for ${select}`);
+  const text = `declare ${name} no scroll cursor for ${select}`;
+  const open = command<Inputs, Connection>(`open_${name}`, text, valuesOf);
   return async (connection, ...inputs) => {
     const bytes = (await longest?.(connection, ...inputs)) ?? 0;
     const rowsOfBytes = Math.floor(MOST_FETCHED_BYTES / Math.max(1, bytes));

@@ -194,7 +194,7 @@ export async function applyRules(database: Database, shopKey: number, stop?: Abo
     const { wanted, applied } = await loadRules(connection, shopKey);
     await planForRun(connection, "large");
     await followOrderRules(connection, shopKey);
-    const next = openOrdersBetween(connection, shopKey, { rules: [applied, wanted] });
+    const next = await openOrdersBetween(connection, shopKey, { rules: [applied, wanted] });
     const isSame = (document: OrderDocument): boolean =>
       isDeepStrictEqual(projectOrder(document, applied), projectOrder(document, wanted));
     await applyStage({

@@ -198,7 +198,7 @@ export async function previewRules(
     const saved = structuredClone(now);
     const { applied } = await loadRules(connection, shopKey);
     const from = `${dayToText(firstDayOfMonth(months.startMonth))}T00:00:00`;
-    const next = openOrdersBetween(connection, shopKey, { rules: [applied, wanted], from });
+    const next = await openOrdersBetween(connection, shopKey, { rules: [applied, wanted], from });
     let orders = 0;
     for (let page = await next(); page.length > 0 && orders < MOST_ORDERS; page = await next()) {
       orders += page.length;

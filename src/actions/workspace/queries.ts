@@ -10,6 +10,7 @@ import {
   queryColumn,
 } from "../../store/query.ts";
 import type { VariantRow } from "../../store/queries/catalogue.ts";
+import { measureDocuments, type StoredOrderRow } from "../../store/queries/order-document.ts";
 import { queueWorkspaces } from "../../store/queries/run-queue.ts";
 import { lowered } from "../../store/queries/selection.ts";
 import type { ExportedProductRow, ExportedLabelRow } from "../../sync/connectors/csv/file-formats.ts";
@@ -42,10 +43,11 @@ export const openExportedVariants = cursor<VariantRow, [shopKey: number]>(
 );
 
 /** Opens a cursor over the order documents in key order: a range scan of order_document's primary key. */
-export const openExportedOrders = cursor<{ order_id: string; document: unknown }, [shopKey: number]>(
+export const openExportedOrders = cursor<StoredOrderRow, [shopKey: number]>(
   "exported_order",
   200,
   `select d.order_id, d.document from order_document d where d.shop_key = $1 order by d.order_id`,
+  measureDocuments,
 );
 
 /** Opens a cursor over the labels with their matched orders and returns (M10). Primary key of return_label. */

@@ -161,7 +161,7 @@ const IS_TOO_LARGE = `sum(octet_length(s.rows)) > ${MOST_ORDER_BYTES}`;
 const ROWS_OF_ORDER = "string_agg(s.rows, ',' order by s.line_number)";
 
 /** One order of the stage; `rows` is what was staged of it, separated by commas, or the start of that. */
-type StagedOrderRow = { order_id: string; is_too_large: boolean; rows: string };
+export type StagedOrderRow = { order_id: string; is_too_large: boolean; rows: string };
 
 /**
  * Opens the cursor over all staged orders by id: a sort of the stage, so that they are written in key order. The texts themselves,

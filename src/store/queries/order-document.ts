@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, cursor, query, inOrder, queryColumn } from "../query.ts";
+import { command, cursor, MOST_FETCHED_BYTES, query, inOrder, queryColumn, requireValue } from "../query.ts";
 
 const idsAlone = (shopKey: number, orderIds: readonly string[]): readonly unknown[] => [shopKey, orderIds];
 
@@ -67,28 +67,54 @@ export const listRedactedLabels = query<RedactedLabel, [shopKey: number, source:
                              where q.shop_key = $1 and q.return_id = l.source_return_id))`,
 );
 
-const listDocuments = query<StoredOrderRow, [shopKey: number, orderIds: readonly string[]], Connection>(
-  "find_documents",
-  "select d.order_id, d.document from order_document d where d.shop_key = $1 and d.order_id = any($2::text[])",
+/** The bytes of the document `d`, as SQL: none is read but a compressed one, which is long. */
+export const DOCUMENT_BYTES = `case when pg_column_compression(d.document) is null then pg_column_size(d.document)
+                else octet_length(d.document::text) end`;
+
+/** The bytes of the longest stored document of a workspace: a scan of its documents. */
+export const measureDocuments = requireValue<number, [shopKey: number], Connection>(
+  "measure_documents",
+  `select coalesce(max(${DOCUMENT_BYTES}), 0) as longest from order_document d where d.shop_key = $1`,
+  (shopKey) => [shopKey],
 );
 
-/** Stored documents of some orders, as JSON values by order id. Primary key of order_document. */
+const listDocuments = query<StoredOrderRow, [shopKey: number, orderIds: readonly string[]], Connection>(
+  "find_documents",
+  `select f.order_id, case when coalesce(f.bytes_before, 0) < ${MOST_FETCHED_BYTES} then f.document end as document
+           from (select d.order_id, d.document,
+                        sum(${DOCUMENT_BYTES}) over (order by d.order_id rows between unbounded preceding and 1 preceding)
+                          as bytes_before
+                   from order_document d where d.shop_key = $1 and d.order_id = any($2::text[])) f`,
+);
+
+/**
+ * Stored documents of some orders, as JSON values by order id, and the orders whose documents were too much for one fetch: to be
+ * asked for again. Primary key of order_document.
+ */
 export async function findDocuments(
   connection: Connection,
   shopKey: number,
   orderIds: readonly string[],
-): Promise<Map<string, unknown>> {
+): Promise<{ documents: Map<string, unknown>; left: Set<string> }> {
   const rows = await listDocuments(connection, shopKey, orderIds);
-  return new Map(rows.map((row) => [row.order_id, row.document]));
+  const [found, left] = [
+    rows.filter((row) => row.document !== null),
+    rows.filter((row) => row.document === null),
+  ];
+  return {
+    documents: new Map(found.map((row) => [row.order_id, row.document])),
+    left: new Set(left.map((row) => row.order_id)),
+  };
 }
 
-type StoredOrderRow = { order_id: string; document: unknown };
+export type StoredOrderRow = { order_id: string; document: unknown };
 
 /** Opens the cursor over every stored document of a workspace: a range scan of order_document's primary key. */
 export const openStoredOrders = cursor<StoredOrderRow, [shopKey: number]>(
   "stored_order",
   200,
   `select d.order_id, d.document from order_document d where d.shop_key = $1`,
+  measureDocuments,
 );
 
 /** Removes the documents of some orders. Primary key of order_document. */

@@ -1,5 +1,6 @@
 import type { Connection } from "../database.ts";
-import { command, query, queryRow } from "../query.ts";
+import { command, cursor, queryRow } from "../query.ts";
+import { measureDocuments, type StoredOrderRow } from "./order-document.ts";
 
 /** Of a workspace: the rules that it wants, and those that its facts follow; null = from before there were rules. */
 type OrderRulesRow = { wanted: unknown; applied: unknown };
@@ -27,35 +28,35 @@ type OrderFilter = {
   haveRefundsWithoutRestock: boolean;
 };
 
-/** `from`: ISO 8601; the first moment of orders that are wanted, null = of all. Lines that changed later may count later. */
-export type OrderPage = { afterId: string; from: string | null; limit: number };
-
 const lowered = (text: string): string => `lower((${text}) collate "C")`;
 
-/** The documents that the filter finds, by id: a scan of the workspace's documents from `afterId` on. */
-export const listOrdersOfFilter = query<
-  { order_id: string; document: unknown },
-  [shopKey: number, filter: OrderFilter, page: OrderPage]
+/**
+ * Opens the cursor over the documents that the filter finds: a scan of the workspace's documents. `from`: ISO 8601; the first
+ * moment of orders that are wanted, null = of all. Lines that changed later may count later.
+ */
+export const openOrdersOfFilter = cursor<
+  StoredOrderRow,
+  [shopKey: number, filter: OrderFilter, from: string | null]
 >(
-  "list_orders_of_filter",
+  "order_of_filter",
+  500,
   `select d.order_id, d.document
            from order_document d
-          where d.shop_key = $1 and d.order_id > $2
-            and (exists (select 1 from unnest($3::text[]) n (beginning)
+          where d.shop_key = $1
+            and (exists (select 1 from unnest($2::text[]) n (beginning)
                           where starts_with(${lowered("d.document ->> 'orderName'")}, n.beginning))
                  or exists (select 1 from jsonb_array_elements_text(coalesce(d.document -> 'tags', '[]')) t (tag)
-                             where ${lowered("t.tag")} = any($4::text[]))
-                 or ${lowered("d.document ->> 'channel'")} = any($5::text[])
-                 or ($6::boolean and d.document -> 'free' = 'true')
-                 or ($7::boolean and d.document ->> 'unpaidStatus' is not null)
-                 or ($8::boolean and d.document @?
+                             where ${lowered("t.tag")} = any($3::text[]))
+                 or ${lowered("d.document ->> 'channel'")} = any($4::text[])
+                 or ($5::boolean and d.document -> 'free' = 'true')
+                 or ($6::boolean and d.document ->> 'unpaidStatus' is not null)
+                 or ($7::boolean and d.document @?
                      '$.refunds[*] ? (!exists(@.restockType) || @.restockType == "NO_RESTOCK")'))
-            and ($9::text is null or d.document @? '$.lines[*].changes'
-                 or coalesce(d.document ->> 'orderedAt', d.document -> 'lines' -> 0 ->> 'orderedAt') >= $9)
-          order by d.order_id limit $10`,
-  (shopKey, filter, { afterId, from, limit }) => [
+            and ($8::text is null or d.document @? '$.lines[*].changes'
+                 or coalesce(d.document ->> 'orderedAt', d.document -> 'lines' -> 0 ->> 'orderedAt') >= $8)`,
+  measureDocuments,
+  (shopKey, filter, from) => [
     shopKey,
-    afterId,
     filter.names,
     filter.tags,
     filter.channels,
@@ -63,6 +64,5 @@ export const listOrdersOfFilter = query<
     filter.areUnpaid,
     filter.haveRefundsWithoutRestock,
     from,
-    limit,
   ],
 );

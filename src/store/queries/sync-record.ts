@@ -1,5 +1,6 @@
 import type { Connection } from "../database.ts";
 import { command, query, requireRow, requireValue, cursor, queryColumn } from "../query.ts";
+import { DOCUMENT_BYTES } from "./order-document.ts";
 
 /** A record that has to be fetched again. `requested_at` is text, to the microsecond. */
 export type PendingRecord = { record_id: string; requested_at: string };
@@ -89,6 +90,19 @@ const measureRecords = requireValue<number, [shopKey: number, source: string], C
   `select coalesce(max(octet_length(r.record)), 0) as longest from sync_record r where r.shop_key = $1 and r.source = $2`,
 );
 
+/** `column` of the stored document of the order of the record `s`, as SQL: a look-up in order_document's primary key. */
+const ofStored = (column: string): string => `case when s.part in ('order', 'whole_order') then
+              (select ${column} from order_document d where d.shop_key = $1 and d.order_id = s.order_id)
+            end`;
+
+/** The same with the stored document of its order, where it comes with one. */
+const measureOrderRecords = requireValue<number, [shopKey: number, source: string], Connection>(
+  "measure_order_records",
+  `select coalesce(max(s.bytes + coalesce(${ofStored(DOCUMENT_BYTES)}, 0)), 0) as longest
+           from (select r.part, coalesce(r.parent_id, r.record_id) as order_id, octet_length(r.record) as bytes
+                   from sync_record r where r.shop_key = $1 and r.source = $2) s`,
+);
+
 /** One fetched record of an order. `document` is the order's stored document, on at least one of its rows. */
 export type OrderRecordRow = { order_id: string; part: string; record: string; document: unknown };
 
@@ -121,11 +135,9 @@ export const openOrderRecords = cursor<OrderRecordRow, [shopKey: number, source:
        select order_id, part, record from placed order by order_id, record_number offset 0
      )
      select s.order_id, s.part, s.record,
-            case when s.part in ('order', 'whole_order') then
-              (select d.document from order_document d where d.shop_key = $1 and d.order_id = s.order_id)
-            end as document
+            ${ofStored("d.document")} as document
        from sorted s`,
-  measureRecords,
+  measureOrderRecords,
 );
 
 /** One fetched record of a product. */

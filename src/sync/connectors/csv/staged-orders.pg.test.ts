@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { csv, startImportWorkspace, type FolderFiles } from "../../../../tests/support/import-workspace.ts";
 import { createStage, openStagedOrders } from "../../../store/queries/import-stage.ts";
+import { openStoredOrders } from "../../../store/queries/order-document.ts";
 import { rebuildWorkspace } from "../../rebuild.ts";
 import { readStored } from "../../stored-document.ts";
+import { readStagedOrders } from "./staged-orders.ts";
 import { use } from "../../../../tests/support/use.ts";
 
 const LINES = [
@@ -195,4 +197,58 @@ test("orders with many rows are fetched a few at a time", async () => {
     return counts;
   });
   assert.deepEqual(fetched, [4, 4, 4, 4, 4, 4, 4, 2]);
+});
+
+/** Adds `count` orders with documents of some megabytes that the database compresses to kilobytes, and small ones. */
+async function storeLongDocuments(shopKey: number, count: number): Promise<void> {
+  await shop.rows(
+    `insert into order_document (shop_key, order_id, document)
+     select $1, 'o' || lpad(n::text, 2, '0'), jsonb_build_object('lines', jsonb_build_array(jsonb_build_object(
+              'lineId', 'l1', 'orderedAt', '2026-01-05T10:00:00Z', 'title', repeat('x', case when n <= $2::integer then 5000000 else 10 end))))
+       from generate_series(1, $2::integer + 3) n`,
+    [shopKey, count],
+  );
+}
+
+test("stored orders with long documents are fetched a few at a time", async () => {
+  const shopKey = await shop.open();
+  await storeLongDocuments(shopKey, 4);
+  const fetched = await shop.database.transaction(async (connection) => {
+    const next = await openStoredOrders(connection, shopKey);
+    const counts: number[] = [];
+    for (let rows = await next(); rows.length > 0; rows = await next()) counts.push(rows.length);
+    return counts;
+  });
+  assert.deepEqual(fetched, [3, 3, 1]);
+});
+
+test("an import reads the stored documents of its orders a few at a time, and each order once", async () => {
+  const shopKey = await shop.open();
+  await storeLongDocuments(shopKey, 6);
+  const portions = await shop.database.transaction(async (connection) => {
+    await createStage(connection);
+    await connection.client.query(
+      `insert into staged_order_row (line_number, order_id, rows)
+       select n, 'o' || lpad(n::text, 2, '0'), '[' || n || ',"lines",false,{"lineId":"l1","orderedAt":"2026-01-05T10:00:00Z"}]'
+         from generate_series(1, 12) n`,
+    );
+    const staged = await readStagedOrders({
+      connection,
+      shopKey,
+      onProblem: () => {},
+      onRows: () => {},
+      isWanted: () => true,
+      onEnd: () => {},
+    });
+    const found: [orderId: string, isStored: boolean][][] = [];
+    for (let orders = await staged.next(); orders.length > 0; orders = await staged.next())
+      found.push(orders.map((read) => read()).map((order) => [order?.orderId ?? "", order?.stored !== null]));
+    return found;
+  });
+  const names = portions.map((portion) => portion.map(([orderId]) => orderId).join(" "));
+  assert.deepEqual(names, ["o01 o02 o03 o04 o10 o11 o12", "o05 o06 o07 o08 o09"]);
+  assert.deepEqual(
+    portions.flat().map(([orderId, isStored]) => isStored === orderId < "o10"),
+    Array.from({ length: 12 }, () => true),
+  );
 });

@@ -6,7 +6,11 @@ import type {
   OrderDocument,
 } from "../../../metrics/order.ts";
 import type { Connection } from "../../../store/database.ts";
-import { MOST_ORDER_BYTES, openStagedOrders } from "../../../store/queries/import-stage.ts";
+import {
+  MOST_ORDER_BYTES,
+  openStagedOrders,
+  type StagedOrderRow,
+} from "../../../store/queries/import-stage.ts";
 import { findDocuments } from "../../../store/queries/order-document.ts";
 import { openCopyBuffer, type CopyBuffer, type CopyValue } from "../../copy.ts";
 import { countUnknown, mergeDocument, ROW_KINDS, rowKey, unitsEver } from "../../document-merge.ts";
@@ -113,20 +117,24 @@ export async function readStagedOrders(options: StagedOrdersOptions): Promise<St
     return null;
   };
   const nextRows = await openStagedOrders(connection);
+  let waiting: StagedOrderRow[] = [];
   return {
     tally,
     merge: mergeDocument,
     next: async () => {
       if (doneRows > 0) onRows(doneRows);
-      const staged = await nextRows();
+      const staged = waiting.length > 0 ? waiting : await nextRows();
       if (staged.length === 0) return [];
       const orderIds = staged.map((row) => row.order_id);
-      const stored = await findDocuments(connection, shopKey, orderIds);
-      return staged.map(
-        ({ order_id, is_too_large, rows }) =>
-          () =>
-            is_too_large ? refuseOrder(rows) : read(order_id, rows, stored.get(order_id)),
-      );
+      const { documents, left } = await findDocuments(connection, shopKey, orderIds);
+      waiting = staged.filter((row) => left.has(row.order_id));
+      return staged
+        .filter((row) => !left.has(row.order_id))
+        .map(
+          ({ order_id, is_too_large, rows }) =>
+            () =>
+              is_too_large ? refuseOrder(rows) : read(order_id, rows, documents.get(order_id)),
+        );
     },
     end: () => {
       onRows(doneRows);

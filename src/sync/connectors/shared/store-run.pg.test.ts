@@ -46,11 +46,32 @@ test("long records, as a hostile store sends them, are fetched a few at a time",
      select $1, 'woocommerce', 'whole_order', 'o' || n, repeat('x', 3000000) from generate_series(1, 24) n`,
     [shopKey],
   );
-  const fetched = await shop.database.transaction(async (connection) => {
+  assert.deepEqual(await countsOfFetches(shopKey), [5, 5, 5, 5, 4]);
+});
+
+/** The numbers of records of orders that are fetched together. */
+function countsOfFetches(shopKey: number): Promise<number[]> {
+  return shop.database.transaction(async (connection) => {
     const next = await openOrderRecords(connection, shopKey, "woocommerce");
     const counts: number[] = [];
     for (let rows = await next(); rows.length > 0; rows = await next()) counts.push(rows.length);
     return counts;
   });
-  assert.deepEqual(fetched, [5, 5, 5, 5, 4]);
+}
+
+test("short records of orders whose stored documents are long are fetched a few at a time", async () => {
+  const shopKey = await shop.open();
+  const place = [shopKey];
+  await shop.rows(
+    `insert into sync_record (shop_key, source, part, record_id, record)
+     select $1, 'woocommerce', 'whole_order', 'o' || n, '{}' from generate_series(1, 8) n`,
+    place,
+  );
+  await shop.rows(
+    `insert into order_document (shop_key, order_id, document)
+     select $1, 'o' || n, jsonb_build_object('lines', jsonb_build_array(jsonb_build_object('title', repeat('x', 5000000))))
+       from generate_series(1, 8) n`,
+    place,
+  );
+  assert.deepEqual(await countsOfFetches(shopKey), [3, 3, 2]);
 });

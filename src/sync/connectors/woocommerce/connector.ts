@@ -364,17 +364,19 @@ async function findGone(run: Run): Promise<void> {
   const day = new Date(sinceMs + DAY_MS).toISOString().slice(0, 10);
   const gone = new Set(await listStoredOrders(database, shopKey, ORDER_PREFIX, day));
   for await (const { rows } of readPages(run, "orders", { status: "any", after }, BEGIN)) {
-    const orderIds = rows.map(({ id }) => `${ORDER_PREFIX}${id}`);
-    const stored = await database.transaction(
-      (connection) => findDocuments(connection, shopKey, orderIds),
-      signal,
-    );
-    for (const [index, orderId] of orderIds.entries()) {
-      gone.delete(orderId);
-      if (!stored.has(orderId)) continue;
-      const { refunds, amountRefunds = [] } = readStored(orderId, stored.get(orderId));
-      const known = new Set(rows[index]?.refunds?.map(({ id }) => gidOf("Refund", id)));
-      if ([...refunds, ...amountRefunds].some(({ refundId }) => !known.has(refundId))) gone.add(orderId);
+    const listed = new Map(rows.map((row) => [`${ORDER_PREFIX}${row.id}`, row]));
+    for (const orderId of listed.keys()) gone.delete(orderId);
+    for (let orderIds = [...listed.keys()]; orderIds.length > 0;) {
+      const { documents, left } = await database.transaction(
+        (connection) => findDocuments(connection, shopKey, orderIds),
+        signal,
+      );
+      for (const [orderId, document] of documents) {
+        const { refunds, amountRefunds = [] } = readStored(orderId, document);
+        const known = new Set(listed.get(orderId)?.refunds?.map(({ id }) => gidOf("Refund", id)));
+        if ([...refunds, ...amountRefunds].some(({ refundId }) => !known.has(refundId))) gone.add(orderId);
+      }
+      orderIds = [...left];
     }
   }
   await addPending(database, shopKey, WOOCOMMERCE, "order", [...gone]);
