@@ -4,11 +4,12 @@ import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import { deriveKeys } from "../src/lib/keys.ts";
 import type { Database } from "../src/store/database.ts";
+import { findConnection } from "../src/store/queries/data-source.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import { connectionHealth } from "../src/store/queries/worker-health.ts";
 import { listRuns, type RunRow } from "../src/actions/sources/queries.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
-import { startDueRun } from "../src/sync/run-record.ts";
+import { endAbandonedRun, startDueRun } from "../src/sync/run-record.ts";
 import { startCommand } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { openConnections } from "./support/database.ts";
@@ -182,6 +183,41 @@ test("nothing of a source is started beside a run that is open", async () => {
   await ask(shopKey);
   assert.notEqual(await startDueRun(control.database, place), null);
   assert.equal(await startDueRun(control.database, place), null);
+  await control.pool.query("truncate workspace cascade");
+});
+
+test("a run that ends its process each time fails after the third, and is retried as others that fail", async () => {
+  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+  const place = { shopKey, source: "shopify" };
+  const statusOf = async () => {
+    const found = await findConnection(control.database, shopKey, "shopify");
+    return [found?.status, found?.last_error];
+  };
+  await ask(shopKey);
+  for (let round = 0; round < 2; round++) {
+    assert.notEqual(await startDueRun(control.database, place), null, "at once");
+    await endAbandonedRun(control.database, place, () => assert.fail("it has not failed"));
+  }
+  assert.notEqual(await startDueRun(control.database, place), null);
+  const why = "The process that ran it ended, or lost its connection to the database, 3 times in a row";
+  await withWorker({ ...options(), firstRetryMs: 60_000 }, async () => {
+    await eventually(async () => (await statusOf())[0] === "failed", "it fails");
+    assert.deepEqual(await statusOf(), ["failed", `${why}: it may need more memory than there is.`]);
+    assert.deepEqual(await outcomes(shopKey), ["interrupted 1", "interrupted 2", "failed 3"]);
+  });
+  assert.equal(await startDueRun(control.database, place), null, "it waits");
+  await ask(shopKey);
+  assert.notEqual(await startDueRun(control.database, place), null);
+  const failures: number[] = [];
+  await endAbandonedRun(control.database, place, (failed) => failures.push(failed));
+  assert.deepEqual(failures, [1], "the wait grows");
+  await ask(shopKey);
+  await withWorker(options(), () => succeeded(shopKey));
+  assert.deepEqual(await statusOf(), ["ok", null]);
+  await ask(shopKey);
+  assert.notEqual(await startDueRun(control.database, place), null);
+  await endAbandonedRun(control.database, place, () => assert.fail("the next one is counted anew"));
+  assert.deepEqual((await outcomes(shopKey)).slice(3), ["failed 4", "succeeded 5", "interrupted 1"]);
   await control.pool.query("truncate workspace cascade");
 });
 

@@ -11,7 +11,13 @@ import {
   postponeRequest,
 } from "../store/queries/sync-request.ts";
 import type { SyncRequestRow } from "../store/queries/sync-request.ts";
-import { countQuietRuns, finishRun, settleSource, startRun } from "../store/queries/sync-run.ts";
+import {
+  closeAbandonedRun,
+  countQuietRuns,
+  finishRun,
+  settleSource,
+  startRun,
+} from "../store/queries/sync-run.ts";
 import { SourceFailed, SourceRefused, TurnOver, type SyncOutcome } from "./connector.ts";
 
 /** After a run that was cut off by the database, or whose connection was replaced, not by its source. */
@@ -104,6 +110,26 @@ async function settle(
     await postponeRequest(transaction, request, { delayMs: retryMs, isFailure: true });
     await setSourceStatus(transaction, shopKey, source, "failed", end.error);
   }
+}
+
+/**
+ * Ends the run that a source's former worker left open. The next one continues it at once, unless several in a row were left: then
+ * the run itself may be what ends its process, and it is retried as one that failed. `retryMsOf`: of failures in a row.
+ */
+export async function endAbandonedRun(
+  database: Database,
+  { shopKey, source }: { shopKey: number; source: string },
+  retryMsOf: (failures: number) => number,
+): Promise<void> {
+  await database.transaction(async (transaction) => {
+    const closed = await closeAbandonedRun(transaction, shopKey, source);
+    if (closed === null || closed.failures === null) return;
+    const { kind, failure, failures } = closed;
+    const delayMs = failure === null ? 0 : retryMsOf(failures);
+    const request = { shop_key: shopKey, source, kind };
+    await postponeRequest(transaction, request, { delayMs, isFailure: failure !== null });
+    if (failure !== null) await setSourceStatus(transaction, shopKey, source, "failed", failure);
+  });
 }
 
 function isConnectedAnew(before: ConnectionRow, now: ConnectionRow): boolean {

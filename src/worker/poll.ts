@@ -17,14 +17,14 @@ import {
 import type { QueuedRow } from "../store/queries/run-queue.ts";
 import { askForRun, findActivity, findSourceState } from "../store/queries/sync-request.ts";
 import type { SourceStateRow, SyncKind, SyncRequestRow } from "../store/queries/sync-request.ts";
-import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
+import { updateRunProgress } from "../store/queries/sync-run.ts";
 import type { SourceKey } from "../store/worker-session.ts";
 import { isLostDatabase } from "../lib/log-failure.ts";
 import { importUpload } from "../sync/connectors/csv/import-upload.ts";
 import { applyRules } from "../sync/apply.ts";
 import { pollIntervalMs, type SyncProgress } from "../sync/connector.ts";
-import { startDueRun } from "../sync/run-record.ts";
-import { executeRun, type RunEnvironment } from "../sync/runs.ts";
+import { endAbandonedRun, startDueRun } from "../sync/run-record.ts";
+import { executeRun, retryDelayMs, type RunEnvironment } from "../sync/runs.ts";
 import { checkWorkspace, type UpkeepEnvironment } from "./upkeep.ts";
 
 /** The resources of a poll. */
@@ -89,7 +89,8 @@ async function pollSource(
   if (state.is_open) {
     await leaveAlone(environment, queued, stop);
     if (stop.aborted) return;
-    await closeAbandonedRun(database, shopKey, source);
+    const { firstRetryMs } = environment;
+    await endAbandonedRun(database, { shopKey, source }, (failures) => retryDelayMs(firstRetryMs, failures));
   }
   if (hasSchedule) await askByClock(environment, queued, state);
   const begunAt = now();

@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, query, queryAny } from "../query.ts";
+import { command, query, queryAny, queryRow } from "../query.ts";
 import type { RequestedBy, SyncKind } from "./sync-request.ts";
 
 export type RunStatus = "running" | "succeeded" | "failed" | "interrupted";
@@ -107,15 +107,36 @@ export const settleSource = command<[shopKey: number, source: string]>(
           where s.shop_key = $1 and s.source = $2 and s.is_connection and s.status in ('syncing', 'failed')`,
 );
 
-/** Closes the run that a source's former worker left open, and makes it due again, as the next attempt. sync_run_running. */
-export const closeAbandonedRun = command<[shopKey: number, source: string]>(
+const ABANDONED = "The process that ran it ended, or lost its connection to the database";
+/** So many in a row, and each further one, have failed. */
+const MANY_ABANDONED = 3;
+const OF_SOURCE = "r.shop_key = $1 and r.source = $2";
+const WAS_ABANDONED = `coalesce(r.error, '') like '${ABANDONED}%'`;
+
+/**
+ * Closes the run that a source's former worker left open. `failure`: why it has failed, when several in a row were left; null = it was
+ * interrupted. `failures`: of its request, null = it has none any more. sync_run_running, sync_run_by_start.
+ */
+export const closeAbandonedRun = queryRow<
+  { kind: SyncKind; failure: string | null; failures: number | null },
+  [shopKey: number, source: string],
+  Connection
+>(
   "close_abandoned_run",
-  `with closed as (
-           update sync_run r
-              set status = 'interrupted', finished_at = statement_timestamp(),
-                  error = 'The process that ran it ended, or lost its connection to the database.'
-            where r.shop_key = $1 and r.source = $2 and r.status = 'running' returning r.kind
-         )
-         update sync_request q set attempt = q.attempt + 1, run_after = statement_timestamp()
-           from closed where q.shop_key = $1 and q.source = $2 and q.kind = closed.kind`,
+  `with open as (select r.run_id, r.kind from sync_run r where ${OF_SOURCE} and r.status = 'running'),
+        ended as (select r.started_at, ${WAS_ABANDONED} as was_abandoned from sync_run r join open o on o.kind = r.kind
+                   where ${OF_SOURCE} and r.status <> 'running'),
+        before as (select count(*) as runs from ended e
+                    where e.started_at > coalesce((select max(l.started_at) from ended l where not l.was_abandoned), '-infinity')),
+        closed as (
+          update sync_run r
+             set status = case when b.runs + 1 < ${MANY_ABANDONED} then 'interrupted' else 'failed' end,
+                 error = case when b.runs + 1 < ${MANY_ABANDONED} then '${ABANDONED}.'
+                         else '${ABANDONED}, ' || b.runs + 1 || ' times in a row: it may need more memory than there is.' end,
+                 finished_at = statement_timestamp()
+            from open o, before b where ${OF_SOURCE} and r.run_id = o.run_id and r.status = 'running'
+          returning r.kind, r.status, r.error)
+         select c.kind, case when c.status = 'failed' then c.error end as failure,
+                (select q.failures from sync_request q where q.shop_key = $1 and q.source = $2 and q.kind = c.kind) as failures
+           from closed c`,
 );
