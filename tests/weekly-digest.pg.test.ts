@@ -216,6 +216,22 @@ test("a digest is sent once a week however many workers look, with the overview'
   await demo.service.database.query("delete from weekly_digest");
 });
 
+test("an address that never confirms gets ten mails a day at most, and so do a member's addresses together", async () => {
+  const saveAt = (minutes: number, address: string) =>
+    ask(viewer, { address, now: new Date(NOW.getTime() + minutes * 61_000) });
+  for (let save = 0; save < 10; save++)
+    await saveAt(save, save < 5 ? "ada@shop.example" : `${save}@shop.example`);
+  for (const address of ["ada@shop.example", "new@shop.example"])
+    await assert.rejects(saveAt(10, address), /10 times within a day: no further confirmation mail/u);
+  assert.equal(mail.mails.length, 10);
+  const other = await createPerson(demo.service.database);
+  await setRole(demo.service.database, shop, other, "viewer");
+  await ask(other);
+  await demo.service.database.query("update audit_event set happened_at = happened_at - interval '1 day'");
+  await saveAt(11, "ada@shop.example");
+  assert.equal(mail.mails.length, 12);
+});
+
 test("a link is good for its own purpose, member and workspace alone, and for nobody removed", async () => {
   const tenant = await createTenant(demo.service.database);
   const other = await createPerson(demo.service.database);

@@ -8,13 +8,14 @@ import { own } from "../field.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { findDisplayName } from "../workspace/queries.ts";
 import { askingMail } from "./mail.ts";
-import { endDigests, findDigest, putDigest } from "./queries.ts";
+import { countSaves, endDigests, findDigest, putDigest } from "./queries.ts";
 
 export const TIME_ZONES: readonly string[] = ["UTC", ...Intl.supportedValuesOf("timeZone")];
 export const SENT_AT = "Mondays at 07:00";
 const HOUR = 7;
 /** Between two confirmation mails: the address may belong to a stranger. */
 const ASKING_PAUSE_MS = 60_000;
+const MOST_SAVES_PER_DAY = 10;
 
 /** Why this installation sends no digest; null = it does. */
 export function whyNoDigest(smtp: unknown, origin: string): string | null {
@@ -65,6 +66,12 @@ export const setDigest = defineAction({
     }
     if (before !== null && now.getTime() - before.asked_at.getTime() < ASKING_PAUSE_MS)
       throw impossible("A confirmation mail was sent just now: wait a minute.");
+    if ((await countSaves(connection, shopKey, context.actor.name)) >= MOST_SAVES_PER_DAY) {
+      const often = `${MOST_SAVES_PER_DAY} times within a day`;
+      throw impossible(
+        `You have saved this digest ${often}: no further confirmation mail is sent before tomorrow.`,
+      );
+    }
     await putDigest(connection, shopKey, userId, {
       address,
       time_zone: timeZone,
