@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { createSocket } from "node:dgram";
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
 import { test } from "node:test";
 import { blockListOf } from "./networks.ts";
-import { isAllowed } from "./guarded-lookup.ts";
+import { isAllowed, resolveByServers, type Resolve } from "./guarded-lookup.ts";
 
 const NONE = blockListOf([]);
 const https = { protocol: "https:", allowed: NONE };
@@ -34,4 +37,67 @@ test("public addresses are allowed over https alone, and networks of the operato
     assert.ok(!isAllowed("127.0.0.1", { protocol, allowed }));
   }
   assert.ok(!isAllowed("8.8.8.8", { protocol: "http:", allowed }));
+});
+
+const [IPV4, IPV6] = [1, 28];
+const ADDRESS = Buffer.from("20010000000000000000000000000009", "hex");
+/** By name and type of record; a name that is missing does not exist. */
+const RECORDS: Readonly<Record<string, Readonly<Record<number, Buffer>>>> = {
+  "both.example": { [IPV4]: Buffer.from([198, 51, 100, 7]), [IPV6]: ADDRESS },
+  "six.example": { [IPV6]: ADDRESS },
+  "empty.example": {},
+};
+
+/** A DNS server that answers from `RECORDS`, refuses "broken.example", and never answers "silent.example". */
+async function startDns() {
+  const socket = createSocket("udp4");
+  socket.on("message", (question, { port, address }) => {
+    const end = question.indexOf(0, 12);
+    const name = question.toString("latin1", 13, end).replaceAll(/[\x01-\x3f]/gu, ".");
+    if (name === "silent.example") return;
+    const record = RECORDS[name]?.[question.readUInt16BE(end + 1)];
+    const head = Buffer.from(question.subarray(0, end + 5));
+    head.writeUInt16BE(0x8180 + (name === "broken.example" ? 2 : name in RECORDS ? 0 : 3), 2);
+    head.writeUInt16BE(record === undefined ? 0 : 1, 6);
+    head.fill(0, 8, 12);
+    const type = question.subarray(end + 1, end + 5);
+    const answer =
+      record === undefined
+        ? []
+        : [Buffer.from([0xc0, 12]), type, Buffer.from([0, 0, 0, 0, 0, record.length]), record];
+    socket.send(Buffer.concat([head, ...answer]), port, address);
+  });
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  return { resolve: resolveByServers([`127.0.0.1:${socket.address().port}`]), stop: () => socket.close() };
+}
+
+const resolved = (resolve: Resolve, name: string) =>
+  new Promise((done) =>
+    resolve(name, (error, addresses) =>
+      done(error === null ? addresses.map(({ address }) => address) : (error as NodeJS.ErrnoException).code),
+    ),
+  );
+
+test("a name of a stranger is resolved to its addresses of both kinds, or has the code of the machine's look-up", async () => {
+  const { resolve, stop } = await startDns();
+  for (const [name, expected] of [
+    ["both.example", ["198.51.100.7", "2001::9"]],
+    ["six.example", ["2001::9"]],
+    ["empty.example", "ENOTFOUND"],
+    ["none.example", "ENOTFOUND"],
+    ["broken.example", "EAI_AGAIN"],
+  ] as const) {
+    assert.deepEqual(await resolved(resolve, name), expected, name);
+  }
+  stop();
+});
+
+test("names that are never answered hold no thread of the process", async () => {
+  const { resolve, stop } = await startDns();
+  const silent = Array.from({ length: 50 }, () => resolved(resolve, "silent.example"));
+  const first = await Promise.race([...silent, lookup("localhost").then(({ address }) => address)]);
+  assert.match(String(first), /^(?:127\.0\.0\.1|::1)$/u);
+  stop();
+  assert.deepEqual(new Set(await Promise.all(silent)), new Set(["EAI_AGAIN"]));
 });

@@ -1,4 +1,4 @@
-import { lookup, type LookupAddress } from "node:dns";
+import { lookup, Resolver, type LookupAddress } from "node:dns";
 import { isIP, type BlockList, type LookupFunction } from "node:net";
 import { blockListOf } from "./networks.ts";
 
@@ -48,14 +48,44 @@ export class AddressRefused extends Error {
   override name = "AddressRefused";
 }
 
-/** All addresses of a name; as `dns.lookup` with `all`. */
+/** All addresses of a name. */
 export type Resolve = (
   name: string,
   done: (error: Error | null, addresses: readonly LookupAddress[]) => void,
 ) => void;
 
-export const resolveByDns: Resolve = (name, done) =>
+/** As programs of this machine resolve it, with its hosts file; until there is an answer it holds one of the process's four threads. */
+export const resolveByMachine: Resolve = (name, done) =>
   lookup(name, { all: true, verbatim: true }, (error, addresses) => done(error, addresses ?? []));
+
+/** For names of strangers: by DNS alone, without a thread, however slowly a name's server answers. */
+export const resolveByDns: Resolve = resolveByServers(null);
+
+/** `servers`: addresses of DNS servers; null = those of this machine. */
+export function resolveByServers(servers: readonly string[] | null): Resolve {
+  return (name, done) => {
+    // A new one knows the machine's servers of now.
+    const resolver = new Resolver({ timeout: 2000, tries: 2 });
+    if (servers !== null) resolver.setServers(servers);
+    resolver.resolve4(name, (error, four) => {
+      resolver.resolve6(name, (_noSix, six) => {
+        const addresses = [...of(four, 4), ...of(six, 6)];
+        done(error !== null && addresses.length === 0 ? asOfMachine(error) : null, addresses);
+      });
+    });
+  };
+}
+
+/** `addresses`: undefined where the look-up failed. */
+function of(addresses: readonly string[] | undefined, family: 4 | 6): LookupAddress[] {
+  return (addresses ?? []).map((address) => ({ address, family }));
+}
+
+/** With the code that `dns.lookup` has for it. */
+function asOfMachine(error: NodeJS.ErrnoException): Error {
+  const hasNone = error.code === "ENOTFOUND" || error.code === "ENODATA";
+  return Object.assign(error, { code: hasNone ? "ENOTFOUND" : "EAI_AGAIN" });
+}
 
 /**
  * Resolves a name for one connection. The addresses that are checked are those that are connected to: a name that resolves to

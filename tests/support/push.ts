@@ -6,7 +6,6 @@ import { textInput } from "../../src/actions/field.ts";
 import { pushOptions } from "../../src/alerts/delivery/send.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import type { DeliveryEnvironment } from "../../src/alerts/delivery/deliver.ts";
-import { resolveByDns } from "../../src/lib/guarded-lookup.ts";
 import type { PushOptions } from "../../src/alerts/delivery/send.ts";
 import { listQueuedPushes } from "../../src/store/queries/run-queue.ts";
 import { deliverQueued } from "../../src/worker/deliveries.ts";
@@ -19,7 +18,6 @@ import type { Tenant } from "./tenants.ts";
 /** Receivers on this machine are allowed, and wait for little. */
 export const LOCAL_PUSH: PushOptions = {
   ...pushOptions({ pushNetworks: [["127.0.0.0", 8]], smtpUrl: null, smtpFrom: null }),
-  resolve: resolveByDns,
   timeoutMs: 2000,
 };
 

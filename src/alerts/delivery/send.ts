@@ -5,7 +5,7 @@ import { noteFailure, traced } from "../../lib/trace.ts";
 import type { DeliveryRow, EndpointPlace } from "../../store/queries/alert-delivery.ts";
 import { unsealEndpoint, signatureHeaders, type EndpointSecrets } from "./signature.ts";
 import { sendMail, type SmtpOptions } from "./mail.ts";
-import { resolveByDns } from "../../lib/guarded-lookup.ts";
+import { resolveByDns, resolveByMachine } from "../../lib/guarded-lookup.ts";
 import { post, type PostOptions } from "./post.ts";
 import { failed, type SendOutcome } from "./retry.ts";
 import { mailText, slackText } from "./texts.ts";
@@ -23,7 +23,8 @@ const TIMEOUT_MS = 15_000;
 export function pushOptions({ pushNetworks, smtpUrl, smtpFrom }: PushSettings): PushOptions {
   return {
     allowedNetworks: blockListOf(pushNetworks),
-    resolve: resolveByDns,
+    // Names of a network of one's own may be known to this machine alone.
+    resolve: pushNetworks.length === 0 ? resolveByDns : resolveByMachine,
     timeoutMs: TIMEOUT_MS,
     smtp: smtpUrl === null || smtpFrom === null ? null : smtpOptions(smtpUrl, smtpFrom),
   };
