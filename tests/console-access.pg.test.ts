@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { request, type IncomingHttpHeaders } from "node:http";
 import { after, before, test } from "node:test";
 import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
+import { openRaw } from "./support/raw-http.ts";
 import { startTestService, type TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 
@@ -161,6 +162,19 @@ test("an address that holds a control character names nothing", async () => {
     const { status, headers } = await fetch(`${service.address}/w/${shop}/report`, { headers: { cookie } });
     assert.equal(status, 404, shop);
     assert.match(headers.get("content-type") ?? "", /^text\/html/u, shop);
+  }
+});
+
+test("a request that names a whole address, as through a proxy, gets the page of its path", async () => {
+  for (const [target, location] of [
+    ["http://[/confirm?next=/w/a", "/sign-in"],
+    [`${service.address}/w`, "/sign-in"],
+  ] as const) {
+    const { send: sendRaw, answer, close } = await openRaw(service.address);
+    sendRaw(`GET ${target} HTTP/1.1\r\nHost: ${new URL(service.address).host}\r\n\r\n`);
+    const { status, headers } = await answer();
+    assert.deepEqual([status, /location: (\S+)/u.exec(headers)?.[1]], [303, location], target);
+    close();
   }
 });
 

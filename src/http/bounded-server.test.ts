@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { openRaw } from "../../tests/support/raw-http.ts";
@@ -11,11 +12,12 @@ const REQUEST = "GET / HTTP/1.1\r\nHost: test\r\n\r\n";
 async function start(
   context: TestContext,
   answers: boolean,
+  answer: (request: IncomingMessage) => string = () => "answered",
 ): Promise<{ address: string; handled: () => number }> {
   let handled = 0;
-  const server = createBoundedServer((_request, response) => {
+  const server = createBoundedServer((request, response) => {
     handled += 1;
-    if (answers) response.end("answered");
+    if (answers) response.end(answer(request));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -50,5 +52,22 @@ test("requests that come one by one, or sixteen at a time, are all answered", as
     for (let index = 0; index < count; index += 1) assert.equal((await answer()).body, "answered");
   }
   assert.equal(handled(), 51);
+  close();
+});
+
+test("a request that names a whole address is one for its path, whatever stands for the host", async (context) => {
+  const { address } = await start(context, true, ({ url = "" }) => url);
+  const { send, answer, close } = await openRaw(address);
+  for (const [target, path] of [
+    ["http://localhost:8080/w/shop.example?q=a", "/w/shop.example?q=a"],
+    ["HTTPS://[/confirm?next=http://x/", "/confirm?next=http://x/"],
+    ["http://user@host", "/"],
+    ["http://host?q=/a", "/?q=/a"],
+    ["//host/a", "//host/a"],
+    ["*", "*"],
+  ] as const) {
+    send(`${target === "*" ? "OPTIONS" : "GET"} ${target} HTTP/1.1\r\nHost: test\r\n\r\n`);
+    assert.equal((await answer()).body, path, target);
+  }
   close();
 });

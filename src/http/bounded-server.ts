@@ -21,9 +21,17 @@ export function createBoundedServer(handle: RequestListener): Server {
       ServerResponse: BoundedResponse,
     },
     (request, response) => {
+      if (request.url?.startsWith("/") === false) request.url = pathOf(request.url);
       if (!request.socket.destroyed) handle(request, response);
     },
   );
+}
+
+/** Without the scheme and host that a request may name, as those through a proxy do (RFC 9112, section 3.2.2); the Host says it. */
+function pathOf(target: string): string {
+  const [authority = "", path = ""] = /^https?:\/\/[^/?#]+(|[/?].*)$/isu.exec(target) ?? [];
+  if (authority === "") return target;
+  return path.startsWith("/") ? path : `/${path}`;
 }
 
 /** `remove` is not public in Node.js: it discards the rest of the parsed chunk. */
