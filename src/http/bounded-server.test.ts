@@ -71,3 +71,12 @@ test("a request that names a whole address is one for its path, whatever stands 
   }
   close();
 });
+
+test("a head that does not arrive ends its connection after ten seconds, not after forty", async (context) => {
+  const { address } = await start(context, true);
+  const { send, socket } = await openRaw(address);
+  send("GET / HTTP/1.1\r\nHost: ");
+  const begunMs = performance.now();
+  await once(socket, "close");
+  assert.ok(performance.now() - begunMs < 20_000);
+});

@@ -5,6 +5,8 @@ import type { Socket } from "node:net";
 const HEADER_LIMIT_BYTES = 32_768;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How late a connection is found that has exceeded one of the two. */
+const CHECK_MS = 2000;
 /** Longer than proxies keep theirs. */
 const KEEP_ALIVE_MS = 72_000;
 /** Clients in use wait for an answer before they send the next request on its connection. */
@@ -17,6 +19,7 @@ export function createBoundedServer(handle: RequestListener): Server {
       maxHeaderSize: HEADER_LIMIT_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       ServerResponse: BoundedResponse,
     },
