@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { dayFromText } from "../src/lib/month.ts";
 import { lastDayOf, monthsFrom } from "./oracle/calendar.ts";
 import { liabilityRule, type NaiveLiability, type RefundedLine } from "./oracle/liability.ts";
-import { monthOutlooks, togetherOf, type MonthOutlook, type OutlookLine } from "./oracle/outlook.ts";
+import { monthOutlooks, togetherOf, type MonthOutlook } from "./oracle/outlook.ts";
 import { makeWarningStore, type MadeLine, type WarningStore } from "./oracle/warning-store.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
@@ -56,25 +56,19 @@ async function compareStore(primaryWindowDays: number, seed: number): Promise<vo
   );
   const tenant = await createStoreTenant(service, { primary_window_days: primaryWindowDays });
   await importStore(service, tenant, { currencyCode: "EUR", asOf: `${AS_OF}T23:00:00Z`, files: store.files });
-  const isTaken = (line: MadeLine): boolean => line.soldUnits > 0;
-  const lines = store.lines.filter(isTaken);
+  const sold = store.lines.filter((line) => line.soldUnits > 0);
+  const outlookOf = new Map(sold.map((line) => [line, refundedLine(line)]));
+  const linesOf = (isTaken: (line: MadeLine) => boolean): RefundedLine[] =>
+    sold.filter(isTaken).map((line) => outlookOf.get(line) as RefundedLine);
   let compared = 0;
   let turn = seed;
   for (const { params, own, category } of selectionsOf(store)) {
+    const lines = { own: linesOf(own), category: linesOf(category), store: linesOf(() => true) };
     for (const window of ["primary", "90d"] as const) {
       const windowDays = window === "primary" ? primaryWindowDays : 90;
       const name = `seed ${seed}, ${JSON.stringify(params)}, ${window}`;
-      const expected = monthOutlooks(
-        {
-          asOfDay: AS_OF_DAY,
-          primaryDays: primaryWindowDays,
-          windowDays,
-          own: lines.filter(own).map(outlookLine),
-          category: lines.filter(category).map(outlookLine),
-          store: lines.map(outlookLine),
-        },
-        MONTHS,
-      );
+      const question = { asOfDay: AS_OF_DAY, primaryDays: primaryWindowDays, windowDays, ...lines };
+      const expected = monthOutlooks(question, MONTHS);
       const report = async (start_month = "", end_month = "", change = {}) => {
         const answer = await service.call("/api/v1/report", {
           token: tenant.token,
@@ -94,13 +88,7 @@ async function compareStore(primaryWindowDays: number, seed: number): Promise<vo
       };
       const whole = await report(MONTHS[0], MONTHS.at(-1));
       compared += compareMonths(whole, expected, { windowDays, name });
-      const rule = liabilityRule({
-        asOfDay: AS_OF_DAY,
-        windowDays,
-        own: lines.filter(own).map(refundedLine),
-        category: lines.filter(category).map(refundedLine),
-        store: lines.map(refundedLine),
-      });
+      const rule = liabilityRule(question);
       const section = { reportSection: "liability", include_incomplete: false };
       const { liability = null } = await report(MONTHS[0], MONTHS.at(-1), section);
       compareLiability(liability, { rule, expected, windowDays, name });
@@ -224,20 +212,13 @@ function knownStore(store: WarningStore): WarningStore {
   };
 }
 
-function outlookLine({ orderedDay, soldUnits, back }: MadeLine): OutlookLine {
+function refundedLine({ orderedDay, soldUnits, back }: MadeLine): RefundedLine {
   const units = Math.min(soldUnits, back?.units ?? 0);
+  const lag = Math.max(0, (back?.day ?? 0) - orderedDay);
   return {
     day: orderedDay,
     units: soldUnits,
-    back: back === null || units === 0 ? [] : [{ lag: Math.max(0, back.day - orderedDay), units }],
-  };
-}
-
-function refundedLine(line: MadeLine): RefundedLine {
-  const { back, orderedDay } = line;
-  const lag = Math.max(0, (back?.day ?? 0) - orderedDay);
-  return {
-    ...outlookLine(line),
+    back: units === 0 ? [] : [{ lag, units }],
     refund: back === null || back.refundMinor === 0 ? null : { lag, minor: back.refundMinor },
   };
 }

@@ -1,12 +1,17 @@
 const DAY_MS = 86_400_000;
 
+/** A loop over every line asks for few days, and often. */
+const days = new Map<string, number>();
+const texts = new Map<number, string>();
+
 /** The UTC calendar day of an instant or a day, counted from 1970-01-01. */
 export function dayOf(text: string): number {
-  return Math.floor(Date.parse(text) / DAY_MS);
+  const known = days.get(text);
+  if (known !== undefined) return known;
+  const day = Math.floor(Date.parse(text) / DAY_MS);
+  days.set(text, day);
+  return day;
 }
-
-/** A loop over every line asks for few days, and often. */
-const texts = new Map<number, string>();
 
 /** `YYYY-MM-DD` of a counted day. */
 export function dayText(day: number): string {

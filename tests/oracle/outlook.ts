@@ -62,6 +62,7 @@ export function monthOutlooks(
     returning.sort((left, right) => each(left) - each(right) || (left[0]?.day ?? 0) - (right[0]?.day ?? 0));
     return returning.slice(0, Math.ceil(returning.length * 0.95));
   };
+  const inMonth = Map.groupBy(own, ({ day }) => monthOf(day));
   const D = dispersion(curveDays.map((lines) => [lines.length, backLines(lines, horizon)]));
   const usualCurve = usual(curveDays);
   const ratio =
@@ -88,7 +89,7 @@ export function monthOutlooks(
       if (lastDayOf(month) + windowDays < asOfDay) newest.push(month);
     }
     const sums = newest
-      .map((month) => own.filter(({ day }) => monthOf(day) === month))
+      .map((month) => inMonth.get(month) ?? [])
       .filter((lines) => lines.length > 0)
       .map((lines) => ({ s: lines.length, r: backLines(lines, windowDays) }));
     const S = total(sums, ({ s }) => s);
@@ -100,7 +101,7 @@ export function monthOutlooks(
   }
 
   function ofMonth(month: string): MonthOutlook {
-    const lines = own.filter(({ day }) => monthOf(day) === month);
+    const lines = inMonth.get(month) ?? [];
     const shape =
       widened + total(lines, (line) => backLines([line], Math.min(asOfDay - line.day, horizon))) / D;
     const rate = shape / (weight + total(lines, (line) => F(asOfDay - line.day)) / D);

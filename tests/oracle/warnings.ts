@@ -60,12 +60,14 @@ export function oracleWarnings(
       return [name, { shares, rate: lags.length / lines.length }];
     }),
   );
-  /** The lines of an entity in a window, against what is usual for them. */
-  const judge = (own: readonly Known[], past: readonly Known[], windowDays: number) => {
+  /** What is usual for the lines of an entity. */
+  const priorOf = (own: readonly Known[], past: readonly Known[]) => {
     const all = [...own, ...past];
     const usual = total(all, (line) => shareOf.get(line.category)?.rate ?? NaN) / all.length;
-    const shape = past.filter(isEvidence).length + 5;
-    const weight = past.length + 5 / usual;
+    return { own, shape: past.filter(isEvidence).length + 5, weight: past.length + 5 / usual };
+  };
+  /** Its lines in a window, against that. */
+  const judge = ({ own, shape, weight }: ReturnType<typeof priorOf>, windowDays: number) => {
     const window = own.filter(({ orderedDay }) => orderedDay > asOfDay - windowDays);
     const exposure = total(
       window,
@@ -82,7 +84,7 @@ export function oracleWarnings(
         return [...new Set(own.map((line) => keyOf(line, narrower)))].flatMap((name) => {
           if (name === null) return [];
           const isShared = (line: Known) => keyOf(line, kind) === key && keyOf(line, narrower) === name;
-          const found = judge(recent.filter(isShared), base.filter(isShared), windowDays);
+          const found = judge(priorOf(recent.filter(isShared), base.filter(isShared)), windowDays);
           return [{ kind: narrower, key: name, excess: found.returnedOrders - found.expected }];
         });
       })
@@ -95,17 +97,18 @@ export function oracleWarnings(
       );
   const warnings: OracleWarning[] = [];
   for (const kind of KINDS) {
-    const keys = new Set(recent.map((line) => keyOf(line, kind)).filter((key) => key !== null));
-    for (const key of keys) {
-      const own = recent.filter((line) => keyOf(line, kind) === key);
-      const past = base.filter((line) => keyOf(line, kind) === key);
+    const past = Map.groupBy(base, (line) => keyOf(line, kind));
+    const entities = [...Map.groupBy(recent, (line) => keyOf(line, kind))].flatMap(([key, own]) =>
+      key === null ? [] : [{ key, prior: priorOf(own, past.get(key) ?? []) }],
+    );
+    for (const { key, prior } of entities) {
       let best: OracleWarning | null = null;
       for (const windowDays of [7, 14, 28, 56]) {
-        const found = judge(own, past, windowDays);
+        const found = judge(prior, windowDays);
         const { returnedOrders, expected, window, back } = found;
         if (returnedOrders < 5 || returnedOrders < 1.5 * expected) continue;
         const tail = gammaPoissonTail(returnedOrders, found.shape, found.weight, found.exposure);
-        const p = 4 * keys.size * tail;
+        const p = 4 * entities.length * tail;
         if (p > 0.001 || (best !== null && p >= best.p)) continue;
         best = {
           kind,
