@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { parse } from "csv-parse/sync";
 import { INSTRUCTIONS } from "../src/contract/tools.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
 import { dayOf, dayText, monthsFrom } from "./oracle/calendar.ts";
@@ -11,6 +10,7 @@ import { liabilityRule, type RefundedLine } from "./oracle/liability.ts";
 import { monthOutlooks, togetherOf } from "./oracle/outlook.ts";
 import type { StoreFiles } from "./oracle/store.ts";
 import { DEMO_DAY, startConsoleDemo } from "./support/console-demo.ts";
+import { readImportFolder } from "./support/import-counting.ts";
 import { post, toolCall, toolText } from "./support/mcp.ts";
 import { before, use } from "./support/use.ts";
 import { makeFolder } from "./support/folder.ts";
@@ -26,8 +26,19 @@ let dressGids: ReadonlySet<string>;
 before(async () => {
   const folder = makeFolder();
   await writeDemoStore({ folder, today: DEMO_DAY });
-  const files = readFiles(folder);
-  sold = bookOrders(files).filter((line) => line.sold > 0);
+  const read = await readImportFolder(folder);
+  const files = Object.fromEntries(
+    ROWS.map((name) => [name, read[name].map(typedRow)]),
+  ) as unknown as Required<StoreFiles>;
+  const settings = {
+    currency_code: "GBP",
+    primary_window_days: WINDOW_DAYS,
+    min_sold_units: 0,
+    visible_card_size: 0,
+    full_leaderboards: true,
+  };
+  const { lines } = ledgerOf({ settings, as_of: NOW.toISOString(), files });
+  sold = lines.filter((line) => line.sold > 0);
   const dresses = files.products.filter((product) => product.analytics_category === "Apparel > Dresses");
   dressGids = new Set(dresses.map((product) => `gid://import/Product/${product.product_id}`));
 });
@@ -45,44 +56,6 @@ const textAt = (answer: unknown, ...path: readonly (string | number)[]): string 
 
 const ROWS = ["products", "variants", "order_lines", "returns", "refunds"] as const;
 const NUMBERS = new Set(["units", "removed_units", "processed_units"]);
-
-function readFiles(from: string): Required<StoreFiles> {
-  const files = ROWS.map((name) => {
-    const rows: Record<string, string>[] = parse(readFileSync(join(from, `${name}.csv`)), { columns: true });
-    return [name, rows.map(typedRow)];
-  });
-  return Object.fromEntries(files);
-}
-
-/** The oracle looks through all returns for each line: a hundred orders at a time, it takes seconds rather than minutes. */
-function bookOrders(files: Required<StoreFiles>): LedgerLine[] {
-  const [lines, returns, refunds] = [
-    byHundred(files.order_lines),
-    byHundred(files.returns),
-    byHundred(files.refunds),
-  ];
-  const settings = {
-    currency_code: "GBP",
-    primary_window_days: WINDOW_DAYS,
-    min_sold_units: 0,
-    visible_card_size: 0,
-    full_leaderboards: true,
-  };
-  const { products, variants } = files;
-  return [...lines].flatMap(([hundred, orderLines]) => {
-    const part = {
-      products,
-      variants,
-      order_lines: orderLines,
-      returns: returns.get(hundred) ?? [],
-      refunds: refunds.get(hundred) ?? [],
-    };
-    return ledgerOf({ settings, as_of: NOW.toISOString(), files: part }).lines;
-  });
-}
-
-const byHundred = <Row extends { order_id: string }>(rows: readonly Row[]): Map<string, Row[]> =>
-  Map.groupBy(rows, (row) => row.order_id.slice(0, -2));
 
 /** Empty cells are left out. */
 function typedRow(row: Record<string, string>): Record<string, string | number | boolean> {
