@@ -64,25 +64,31 @@ export async function layoutShift(page: Page): Promise<number> {
 /** The kinds of elements that axe-core has looked at in this process. */
 const examined = new Set<string>();
 
-/** Whether a page has a kind of element, or an order of headings, that no page before it had: axe-core would find nothing else. */
+/** Whether a page has a kind of element, or a heading after another, that no page before it had: axe-core would find nothing else. */
 function areNew(kinds: readonly string[]): boolean {
   const fresh = kinds.filter((kind) => !examined.has(kind));
   for (const kind of fresh) examined.add(kind);
   return fresh.length > 0;
 }
 
-/** Each element by what the rules judge: its parent, its attributes, whether what it refers to is there, and whether it is empty. */
+/**
+ * Each element by what the rules judge: its parent, its attributes, whether what it refers to is there, and whether it is empty.
+ * Numbers of a class are shades, and no rule reads what a slider says.
+ */
 const KINDS = `(() => {
   const isThere = (ids) => ids.split(" ").every((id) => id === "" || document.getElementById(id) !== null);
   const own = ({ name, value }) =>
     name === "for" || /^aria-(?:labelledby|describedby|controls|owns)$/u.test(name) ? name + isThere(value)
       : name === "id" ? name + document.querySelectorAll("#" + CSS.escape(value)).length
-      : /^(?:class|role|type|scope|tabindex|autocomplete|lang|aria-(?!label).*)$/u.test(name) ? name + "=" + value
+      : name === "class" ? name + "=" + value.replace(/\\d+/gu, "0")
+      : /^(?:role|type|scope|tabindex|autocomplete|lang|aria-(?!label|valuetext).*)$/u.test(name) ? name + "=" + value
       : name;
   const kinds = [...document.querySelectorAll("*")].map((each) =>
     [each.parentElement?.localName, each.localName, ...[...each.attributes].map(own), each.textContent.trim() === ""].join(" "));
-  const headings = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].map(({ localName }) => localName);
-  kinds.push(headings.filter((level, index) => level !== headings[index - 1]).join(" "));
+  const headings = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")]
+    .filter((each) => each.checkVisibility())
+    .map(({ localName }) => localName);
+  kinds.push(...headings.map((level, index) => [headings[index - 1], "then", level].join(" ")));
   return [...new Set(kinds)];
 })()`;
 
