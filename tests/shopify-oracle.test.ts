@@ -213,8 +213,8 @@ function assertMoney(order: Order, rows: StoreFiles, counted: Count, expected: C
 function assertCounts(order: Order): void {
   const rows = rowsOf(order);
   const [counted, expected] = [countProduct(order), countTruth(rows)];
-  const context = `${order.history.id} ${JSON.stringify(order.history.events)}`;
   if (!isDeepStrictEqual(counted.units, expected.units)) {
+    const context = `${order.history.id} ${JSON.stringify(order.history.events)}`;
     assert.deepEqual(counted.units, expected.units, context);
   }
   assertMoney(order, rows, counted, expected);

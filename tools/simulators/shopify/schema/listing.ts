@@ -1,7 +1,7 @@
 /** Something a connection can page through and a bulk operation can read whole. */
 export interface Listing<Item = unknown> {
-  /** The items after the cursor, in order. */
-  from(after?: string): Iterable<{ item: Item; cursor: string }>;
+  /** The items after the cursor, in order, each with what its own cursor says. */
+  from(after?: string): Iterable<{ item: Item; place: number[] }>;
 }
 
 export type PageArguments = {
@@ -12,14 +12,16 @@ export type PageArguments = {
   reverse?: boolean | null;
 };
 
+type Edge = { node: unknown; readonly cursor: string };
+
 export interface ListingPage {
-  edges: { node: unknown; cursor: string }[];
+  edges: Edge[];
   nodes: unknown[];
   pageInfo: {
     hasNextPage: boolean;
     hasPreviousPage: boolean;
-    startCursor: string | null;
-    endCursor: string | null;
+    readonly startCursor: string | null;
+    readonly endCursor: string | null;
   };
 }
 
@@ -36,14 +38,14 @@ export function pageOf(listing: Listing, page: PageArguments): ListingPage {
     throw new PageError("The simulator pages forward only");
   if (first === null) throw new PageError("you must provide one of first or last");
   if (first < 0 || first > PAGE_LIMIT) throw new PageError(`first must be between 0 and ${PAGE_LIMIT}`);
-  const edges: ListingPage["edges"] = [];
+  const edges: Edge[] = [];
   let hasNextPage = false;
-  for (const { item, cursor } of listing.from(after ?? undefined)) {
+  for (const entry of listing.from(after ?? undefined)) {
     if (edges.length === first) {
       hasNextPage = true;
       break;
     }
-    edges.push({ node: item, cursor });
+    edges.push(edgeOf(entry));
   }
   return {
     edges,
@@ -51,14 +53,28 @@ export function pageOf(listing: Listing, page: PageArguments): ListingPage {
     pageInfo: {
       hasNextPage,
       hasPreviousPage: after !== null,
-      startCursor: edges[0]?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
+      get startCursor() {
+        return edges[0]?.cursor ?? null;
+      },
+      get endCursor() {
+        return edges.at(-1)?.cursor ?? null;
+      },
     },
   };
 }
 
 export function wholeOf(listing: Listing): Pick<ListingPage, "edges"> {
-  return { edges: [...listing.from()].map(({ item, cursor }) => ({ node: item, cursor })) };
+  return { edges: [...listing.from()].map(edgeOf) };
+}
+
+/** Few cursors are asked for: one is written then. */
+function edgeOf({ item, place }: { item: unknown; place: number[] }): Edge {
+  return {
+    node: item,
+    get cursor() {
+      return writeCursor(place);
+    },
+  };
 }
 
 /** Children of one object, by their place. */
@@ -67,7 +83,7 @@ export function listOf<Item>(items: readonly Item[]): Listing<Item> {
     *from(after) {
       const start = after === undefined ? 0 : readCursor(after, 1)[0] + 1;
       for (let index = start; index < items.length; index += 1) {
-        yield { item: items[index] as Item, cursor: writeCursor([index]) };
+        yield { item: items[index] as Item, place: [index] };
       }
     },
   };
@@ -91,7 +107,7 @@ export function sortedList<Item>(sorted: SortedItems<Item>, matches: (item: Item
         if (!matches(item)) continue;
         seen += 1;
         if (after !== undefined && seen > DEPTH_LIMIT) throw new PageError("pages end at 25,000 objects");
-        yield { item, cursor: writeCursor([values[index] ?? 0, numberOf(item), seen]) };
+        yield { item, place: [values[index] ?? 0, numberOf(item), seen] };
       }
     },
   };

@@ -40,7 +40,7 @@ function productsOf(args: ListArguments, { shop }: RequestContext): Listing {
 function mapped<Item>(listing: Listing<Item>, map: (item: Item) => Shown): Listing {
   return {
     *from(after) {
-      for (const { item, cursor } of listing.from(after)) yield { item: map(item), cursor };
+      for (const { item, place } of listing.from(after)) yield { item: map(item), place };
     },
   };
 }
