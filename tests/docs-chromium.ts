@@ -13,15 +13,21 @@ const LAUNCH_ARGUMENTS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
-  // A host name that resolves to this machine but is not one of its names.
-  `--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`,
+  // A process for each site, and one that draws, only cost time: what is tested is refused by the service.
+  "--disable-site-isolation-trials",
+  "--in-process-gpu",
 ];
 
-/** Starts the machine's Chromium, with arguments of one's own too, or says that there is none. */
-export async function startChromium(
-  ownArguments: readonly string[] = [],
-): Promise<Browser | { reason: string }> {
+/** Starts the machine's Chromium, or says that there is none. It finds https://*.example at `httpsPort` of this machine, with any certificate. */
+export async function startChromium(httpsPort?: number): Promise<Browser | { reason: string }> {
   const executablePath = findChromium();
   if (executablePath === undefined) return { reason: "There is no Chromium: see the start of npm test." };
-  return chromium.launch({ executablePath, args: [...LAUNCH_ARGUMENTS, ...ownArguments] });
+  const hosts = [
+    ...(httpsPort === undefined ? [] : [`MAP *.example:443 127.0.0.1:${httpsPort}`]),
+    // A host name that resolves to this machine but is not one of its names.
+    `MAP ${OTHER_HOST} 127.0.0.1`,
+  ];
+  const certificates = httpsPort === undefined ? [] : ["--ignore-certificate-errors"];
+  const args = [...LAUNCH_ARGUMENTS, ...certificates, `--host-resolver-rules=${hosts.join(", ")}`];
+  return chromium.launch({ executablePath, args });
 }

@@ -1,15 +1,36 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo } from "node:net";
 import { after, before, type TestContext } from "node:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { startChromium } from "../docs-chromium.ts";
 
 /** The one browser of a process, started when it is first asked for. */
 let started: ReturnType<typeof startChromium> | undefined;
+/** The port of this machine that the browser finds https://*.example at. */
+let httpsPort = 0;
 
 after(async () => {
   const found = await started;
   if (found !== undefined && !("reason" in found)) await found.close();
 });
+
+/** The browser is told one port when it starts, and each place with a certificate has a port of its own. */
+async function start(): Promise<Browser | { reason: string }> {
+  const relay = createServer((socket) => {
+    const passed = connect(httpsPort, "127.0.0.1");
+    socket.on("error", () => passed.destroy()).pipe(passed);
+    passed.on("error", () => socket.destroy()).pipe(socket);
+  });
+  await once(relay.listen(0, "127.0.0.1").unref(), "listening");
+  return startChromium((relay.address() as AddressInfo).port);
+}
+
+/** The browser of the process, for pages at https://*.example, which `port` of this machine serves; or why there is none. */
+export async function chromiumFor(port: number): Promise<Browser | { reason: string }> {
+  httpsPort = port;
+  return (started ??= start());
+}
 
 export type PageOptions = BrowserContextOptions & {
   /** Who is signed in, such as a member of a scene. */
@@ -34,7 +55,7 @@ export function useChromium(begin: () => Promise<(() => unknown) | void> = async
   let found: Browser | { reason: string } = { reason: "The browser has not been started." };
   let end: (() => unknown) | void;
   before(async () => {
-    found = await (started ??= startChromium());
+    found = await (started ??= start());
     if (!("reason" in found)) end = await begin();
   });
   after(() => end?.());

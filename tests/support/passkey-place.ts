@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
-import type { Browser, BrowserContext, BrowserContextOptions, Page, CDPSession } from "playwright-core";
-import { startChromium } from "../docs-chromium.ts";
+import type { BrowserContext, BrowserContextOptions, Page, CDPSession } from "playwright-core";
+import { chromiumFor } from "./chromium.ts";
 import { makeUserLink } from "./console-person.ts";
 import { startTestService, type TestService } from "./service.ts";
 import { startTlsProxy, type TlsProxy } from "./tls-proxy.ts";
@@ -79,17 +79,13 @@ export async function startPasskeyPlace(
   // The first person is an operator, whom / leads elsewhere.
   await makeUserLink(service, { name: "Operator" });
   const proxy = await startFront(service.address);
-  const started = await startChromium([
-    `--host-resolver-rules=MAP *.example:443 127.0.0.1:${proxy.port}`,
-    "--ignore-certificate-errors",
-  ]);
-  const browser: Browser | null = "reason" in started ? null : started;
+  const found = await chromiumFor(proxy.port);
   return {
     service,
     withDevice: async (context, use, options = {}) => {
-      if ("reason" in started) return context.skip(started.reason);
+      if ("reason" in found) return context.skip(found.reason);
       proxy.moveOn();
-      const own = await started.newContext({ ignoreHTTPSErrors: true, ...options });
+      const own = await found.newContext({ ignoreHTTPSErrors: true, ...options });
       try {
         const page = await own.newPage();
         await use({ page, own, authenticator: await addAuthenticator(page) });
@@ -98,7 +94,6 @@ export async function startPasskeyPlace(
       }
     },
     stop: async () => {
-      await browser?.close();
       await proxy.stop();
       await service.stop();
     },
