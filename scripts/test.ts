@@ -47,7 +47,7 @@ const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
 
 /** They take longest: they begin first, so that all processes end at about the same time. */
 const LONG =
-  /browser|looks|oracle|backup|embedded|launch|upgrade|shopify-(?:faults|history)|console-(?:figures|windows|lock-out)|first-start|docs-examples|written-requests|worker-commands/u;
+  /browser|hostile|looks|oracle|backup|embedded|launch|upgrade|shopify-(?:faults|history)|console-(?:figures|windows|lock-out)|first-start|docs-examples|written-requests|worker-commands/u;
 
 /** CI draws the same values each time, so that a change fails by what it changed; `npm test` draws new ones. */
 const CI_SEED = "20261124";

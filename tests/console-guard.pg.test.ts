@@ -67,14 +67,28 @@ test("every page and file is served, in each of its views, and none of them is c
   assert.deepEqual(await rows(), counted);
 });
 
-test("a used-up quota stops no page", async () => {
-  await service.database.query("delete from daily_usage");
-  await changePlan(service.database, tenant, { dailyQuota: 0 });
-  assert.equal(await apiStatus(report), 429);
-  await expectAll(200);
-  assert.equal(await countedRequests(service.database, tenant), 0);
-  await changePlan(service.database, tenant, { dailyQuota: 1000 });
+test("a used-up quota and a failed source stop no page, and are told", async () => {
+  const { database } = service;
+  const setSource = (status: string) =>
+    database.query("update data_source set status = $2 where shop_key = $1 and kind = 'store'", [
+      tenant.shopKey,
+      status,
+    ]);
+  await database.query("delete from daily_usage");
+  await changePlan(database, tenant, { dailyQuota: 1 });
+  await setSource("failed");
+  assert.deepEqual([await apiStatus(report), await apiStatus(report)], [200, 429]);
+  await expectAll(200, [...ALL_PATHS, ...SECTIONS, "/products?type=all", "/cohorts?period=all"]);
+  assert.match((await get("")).text, /The last attempt failed; it will be retried/u);
+  const usage = (await get("/settings/usage")).text.replaceAll(/<[^>]+>/gu, " ").replaceAll(/\s+/gu, " ");
+  assert.match(usage, /Used 1 of 1 requests/u);
+  assert.equal(await countedRequests(database, tenant), 1);
+  await changePlan(database, tenant, { dailyQuota: 1000 });
+  await setSource("ok");
 });
+
+/** Of the report. */
+const SECTIONS = ["reasons", "timing", "costs"].map((section) => `/report?reportSection=${section}`);
 
 test("pages run only registered statements, and a cached page costs two of them", async () => {
   await service.database.query("update workspace set data_version = data_version + 1");

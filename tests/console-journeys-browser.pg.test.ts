@@ -1,56 +1,73 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { parse } from "csv-parse/sync";
 import type { Locator, Page } from "playwright-core";
-import { useChromium } from "./support/chromium.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
+import { PAGES } from "../src/console/registry.ts";
+import { writeDemoStore } from "../src/demo/demo-store.ts";
+import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
+import type { StoreFiles } from "./oracle/store.ts";
+import { useChromium, type PageOptions } from "./support/chromium.ts";
 import { startConsoleDemo, type ConsoleDemo } from "./support/console-demo.ts";
-import { makeUserLink, unusedLinks } from "./support/console-person.ts";
+import { makeUserLink, signInAs } from "./support/console-person.ts";
+import { makeFolder } from "./support/folder.ts";
+import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { OVERFLOW } from "./support/page-looks.ts";
+import { actAs, scene, type Member } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
+import { createSmallStore } from "./support/small-store.ts";
+import type { Tenant } from "./support/tenants.ts";
 
-/** What people do in the console, in a real browser, on the demo store. */
+/**
+ * What people do in the console, in a real browser, on the demo store; and stores at the edges: every page that is read answers, fits
+ * its window, breaks no number and says what is so.
+ */
 
 let started: ConsoleDemo;
 let home: string;
 /** Path of the workspace. */
 let place: string;
+let merchandiser: { name: string; cookie: string; home: string };
+/** Of a small store. */
+let visitor: Member;
 
 const chromium = useChromium(async () => {
   started = await startConsoleDemo();
+  const { domain: shopDomain } = started.demo;
   home = `http://localhost:${new URL(started.service.address).port}`;
-  place = `/w/${started.demo.domain}`;
-  // The first person is the operator, who is led to make a workspace.
-  await makeUserLink(service, { name: "Operator" });
+  place = `/w/${shopDomain}`;
+  const name = "Merchandiser";
+  merchandiser = { name, cookie: await signInAs(started.service, { name, shopDomain }), home };
+  await started.service.database.query("update data_source set last_synced_at = now()");
+  const shop = await scene({ store: "small" });
+  await service.database.query("update data_source set last_synced_at = now() where shop_key = $1", [
+    shop.shopKey,
+  ]);
+  visitor = await shop.member();
   return () => started.stop();
 });
 
-/** A separate browser, signed in with a pasted link; forbidden behaviour is collected and fails the test. */
+/** A separate browser of the merchandiser; forbidden behaviour is collected and fails the test. */
 async function signedIn(
   context: TestContext,
-  options: { javaScriptEnabled: boolean },
+  options: PageOptions,
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
   const permissions = ["clipboard-read", "clipboard-write"];
-  await chromium.withPage(context, { ...options, permissions }, async (page, own, problems) => {
-    own.on("request", (request) => {
-      if (!request.url().startsWith(`${home}/`)) problems.push(`asked ${request.url()}`);
-    });
-    own.on("response", (response) => {
-      if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`);
-    });
-    const { link } = await makeUserLink(started.service, {
-      name: "Merchandiser",
-      shopDomain: started.demo.domain,
-    });
-    await page.goto(`${home}/enter`);
-    await page.getByLabel("Paste your link").fill(link);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.waitForURL(home + place);
-    await use(page);
-  });
+  await chromium.withPage(
+    context,
+    { permissions, as: merchandiser, ...options },
+    async (page, own, problems) => {
+      own.on("request", (request) => {
+        if (!request.url().startsWith(`${home}/`)) problems.push(`asked ${request.url()}`);
+      });
+      own.on("response", (response) => {
+        if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`);
+      });
+      await use(page);
+    },
+  );
 }
 
 /** The exact value of a figure, as the API has it. */
@@ -72,8 +89,16 @@ const menu = (page: Page, name: string) => page.locator(".menu > summary", { has
 const go = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
 
-test("without JavaScript: months, filters, cohorts, a leaderboard and a file", async (context) => {
-  await signedIn(context, { javaScriptEnabled: false }, async (page) => {
+test("without JavaScript: a pasted link, months, filters, cohorts, a leaderboard and a file", async (context) => {
+  await signedIn(context, { javaScriptEnabled: false, as: undefined }, async (page) => {
+    const { link } = await makeUserLink(started.service, {
+      name: merchandiser.name,
+      shopDomain: started.demo.domain,
+    });
+    await page.goto(`${home}/enter`);
+    await page.getByLabel("Paste your link").fill(link);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.waitForURL(home + place);
     await go(page, "Report");
     assert.equal(await heading(page), "The whole store");
     const rolling = await exact(page, "report/summary/return_rate");
@@ -119,8 +144,8 @@ test("without JavaScript: months, filters, cohorts, a leaderboard and a file", a
 });
 
 test("with JavaScript: a readout moves by keyboard and pointer, and Copy copies the request", async (context) => {
-  await signedIn(context, { javaScriptEnabled: true }, async (page) => {
-    await go(page, "Report");
+  await signedIn(context, {}, async (page) => {
+    await page.goto(`${home}${place}/report`);
     const trend = page.locator("#trend-trend");
     const slider = trend.getByRole("slider", { name: "Month" });
     await slider.focus();
@@ -292,13 +317,13 @@ function questionsAbout({ sku, title }: { sku: string; title: string }): Questio
 }
 
 test("the twelve questions of a merchandiser are answered in two clicks from the overview", async (context) => {
-  await signedIn(context, { javaScriptEnabled: true }, async (page) => {
+  await signedIn(context, {}, async (page) => {
     const questions = questionsAbout(started.demo.store.badBatch);
     assert.equal(questions.length, 12);
     for (const { asked, clicks, choose, answer } of questions) {
       await context.test(asked, async () => {
         assert.ok(clicks.length <= MOST_CLICKS);
-        await page.goto(home + place);
+        if (page.url() !== home + place) await page.goto(home + place);
         await choose?.(page);
         for (const click of clicks) await click(page).click();
         await answer(page);
@@ -327,8 +352,7 @@ const FIRST_SCREENS: readonly (readonly [width: number, height: number, path: st
   ];
 
 test("the first screen answers: problem and figures before any scrolling", async (context) => {
-  await started.service.database.query("update data_source set last_synced_at = now()");
-  await signedIn(context, { javaScriptEnabled: true }, async (page) => {
+  await signedIn(context, {}, async (page) => {
     for (const [width, height, path, ...seen] of FIRST_SCREENS) {
       await page.setViewportSize({ width, height });
       await page.goto(home + place + path);
@@ -338,12 +362,13 @@ test("the first screen answers: problem and figures before any scrolling", async
         const what = `${path} at ${width} × ${height}: ${selector} ends at ${box.x + box.width}, ${box.y + box.height}`;
         assert.ok(box.x >= 0 && box.x + box.width <= width && box.y + box.height <= height, what);
       }
+      if (width < 1440) continue;
+      const plot = await page.locator("#trend-trend .chart-plot > svg").boundingBox();
+      assert.ok(plot !== null && plot.y + 100 <= height, `the chart begins at ${plot?.y}`);
     }
-    await page.setViewportSize({ width: 1440, height: 900 });
-    const sku = encodeURIComponent(started.demo.store.badBatch.sku);
+    await page.goto(`${home}${place}/report?sku=${encodeURIComponent(started.demo.store.badBatch.sku)}`);
     for (const width of [1366, 1440, 1920]) {
       await page.setViewportSize({ width, height: 900 });
-      await page.goto(`${home}${place}/report?sku=${sku}`);
       const bar = (await page.locator(".bar-form").boundingBox()) ?? assert.fail();
       assert.ok(bar.height < 60, `the bar is one line at ${width} pixels: ${bar.height}`);
     }
@@ -352,15 +377,11 @@ test("the first screen answers: problem and figures before any scrolling", async
     const hidden =
       "document.querySelector('#products').scrollWidth - document.querySelector('#products').clientWidth";
     assert.equal(await page.evaluate(hidden), 0);
-    await page.setViewportSize({ width: 1440, height: 900 });
-    await page.goto(home + place);
-    const plot = await page.locator("#trend-trend .chart-plot > svg").boundingBox();
-    assert.ok(plot !== null && plot.y + 100 <= 900, `the chart begins at ${plot?.y}`);
   });
 });
 
 test("the card of a cell shows by pointer and by keyboard, and Escape hides it until either goes on", async (context) => {
-  await signedIn(context, { javaScriptEnabled: true }, async (page) => {
+  await signedIn(context, {}, async (page) => {
     await page.goto(`${home}${place}/cohorts`);
     const cell = (column: number) => page.locator(".heat tbody tr:nth-child(3) td").nth(column);
     const shown = (column: number) =>
@@ -383,78 +404,180 @@ test("the card of a cell shows by pointer and by keyboard, and Escape hides it u
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/gu, " ").trim();
 
-/** The address that a printed link names: localhost. */
-const entrance = `http://localhost:${new URL(service.address).port}`;
+type OddStore = {
+  name: string;
+  make: () => Promise<Tenant>;
+  /** What its pages say, by the path below the workspace. */
+  says: Readonly<Record<string, RegExp>>;
+};
 
-test("opening a link uses nothing; its one button signs in, and the secret leaves the address", async (context) => {
-  await chromium.withPage(context, {}, async (page, own) => {
-    const { link: printed } = await makeUserLink(service, { name: "Pressed" });
-    await page.goto(printed);
-    assert.equal(await unusedLinks(service, "Pressed"), 1);
-    assert.equal(page.url(), `${entrance}/enter`);
-    assert.equal(await page.getByLabel("Paste your link").isVisible(), false);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.waitForURL(`${entrance}/w`);
-    assert.equal(await unusedLinks(service, "Pressed"), 0);
-    const [cookie, ...others] = (await own.cookies()).toSorted((one, other) =>
-      one.name < other.name ? -1 : 1,
-    );
-    assert.deepEqual(
-      others.map(({ name, httpOnly }) => [name, httpOnly]),
-      [["returns-done", true]],
-    );
-    assert.deepEqual(
-      [cookie?.name, cookie?.httpOnly, cookie?.sameSite, cookie?.path, cookie?.secure],
-      ["returns", true, "Lax", "/", false],
-    );
-    assert.equal(await page.evaluate("document.cookie"), "");
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.waitForURL(`${entrance}/sign-in`);
-    assert.deepEqual(await own.cookies(), []);
-    await page.goto(`${entrance}/w`);
-    assert.equal(page.url(), `${entrance}/sign-in`);
+const ORDER: StoreFiles = {
+  products: [{ product_id: "1", title: "Lamp" }],
+  variants: [{ variant_id: "1", product_id: "1", sku: "LAMP-1" }],
+  order_lines: [
+    { order_id: "1", line_id: "1", ordered_at: "2026-01-05T10:00:00Z", variant_id: "1", units: 1 },
+  ],
+};
+
+async function imported(files: StoreFiles): Promise<Tenant> {
+  const tenant = await createStoreTenant(service);
+  await importStore(service, tenant, { currencyCode: "EUR", asOf: "2026-07-01T00:00:00Z", files });
+  return tenant;
+}
+
+/** The small store in a given currency, with the given title for all products. */
+async function titled(title: string, currencyCode: string): Promise<Tenant> {
+  const tenant = await createSmallStore(service.database, { currencyCode });
+  await service.database.query(
+    `with products as (update product set title = $2 where shop_key = $1),
+      entities as (update entity set product_title = $2 where shop_key = $1 and product_title is not null)
+      update sku set product_title = $2 where shop_key = $1`,
+    [tenant.shopKey, title],
+  );
+  return tenant;
+}
+
+async function fiveYears(): Promise<Tenant> {
+  const tenant = await createStoreTenant(service);
+  const folder = makeFolder();
+  const now = new Date("2026-07-01T00:00:00Z");
+  await writeDemoStore({ folder, today: "2026-07-01", months: 60, orders: 600 });
+  await importFolder({
+    actor: OPERATOR,
+    database: service.installation.database,
+    shopKey: tenant.shopKey,
+    currencyCode: "GBP",
+    folder,
+    asOf: now,
+    now,
+    skipInvalid: false,
+  });
+  return tenant;
+}
+
+const HEBREW = "מנורת שולחן זוהרת";
+const UNBROKEN = "x".repeat(300);
+
+const ODD_STORES: readonly OddStore[] = [
+  { name: "one order", make: () => imported(ORDER), says: { "": /0\.0 %/u, "/products": /few units/u } },
+  {
+    name: "no order",
+    make: () => imported({ ...ORDER, order_lines: [] }),
+    says: { "": /nothing was sold|No month is complete yet/iu },
+  },
+  { name: "60 months", make: fiveYears, says: { "/cohorts?period=all": /Jul 2021/u } },
+  {
+    name: "yen, and titles from right to left",
+    make: () => titled(HEBREW, "JPY"),
+    says: { "": /¥[\d,]+(?![\d,]*\.)/u, "/products": new RegExp(`${HEBREW}[^]*¥[\\d,]+\\s`, "u") },
+  },
+  {
+    name: "dinars, and an unbroken title of 300 characters",
+    make: () => titled(UNBROKEN, "KWD"),
+    says: { "/products": new RegExp(`${UNBROKEN}[^]*KWD\\s[\\d,]+\\.\\d{3}`, "u") },
+  },
+];
+
+const PATHS = [
+  ...PAGES.map(({ path }) => path),
+  ...["reasons", "timing", "costs"].map((section) => `/report?reportSection=${section}`),
+  "/products?type=all",
+  "/cohorts?period=all",
+  "/settings/usage",
+];
+
+/** Numbers that take more than a line, and words of a program. */
+const BROKEN = `[
+  ...[...document.querySelectorAll("main data:not(.absent)")]
+    .filter((each) => /^\\S*\\d[\\d.,]*(?: (?:%|points))?$/u.test(each.textContent.trim()) && each.getClientRects().length > 1)
+    .map((each) => each.dataset.from + " is broken: " + each.textContent),
+  ...(document.querySelector("main").innerText.match(/\\b(?:NaN|undefined|null|Infinity)\\b|\\[object/gu) ?? []),
+]`;
+
+/** What a phone shows without scrolling. */
+const PHONE = { width: 390, height: 844 };
+const WIDE = { width: 1440, height: 900 };
+
+test("every page of stores at the edges is read at 390 and 1440 px", async (context) => {
+  if (chromium.isMissing(context)) return;
+  const shops: (Member & Omit<OddStore, "make">)[] = [];
+  for (const { make, ...shop } of ODD_STORES)
+    shops.push({ ...shop, ...(await actAs(service, await make(), "owner", "Reader of all")) });
+  await chromium.withPage(context, { as: shops.at(-1) }, async (page) => {
+    for (const { name, home: address, says: words } of shops) {
+      await context.test(name, async () => {
+        const found: string[] = [];
+        for (const path of PATHS) found.push(...(await readPage(page, address, path, words[path])));
+        assert.deepEqual(found, []);
+      });
+    }
   });
 });
 
-test("a form of another site signs nobody in and nobody out", async (context) => {
-  if (chromium.isMissing(context)) return;
-  const { secret } = await makeUserLink(service, { name: "Crossed" });
-  const { link: printed } = await makeUserLink(service, { name: "Crossed" });
-  // Another origin by its name and port, which is another site, and one by its port alone, which is the same site.
-  const evil = createServer((request, response) => {
-    const action = `${entrance}${request.url}`;
-    response.setHeader("Content-Type", "text/html");
-    response.end(
-      `<form method="post" action="${action}"><input name="secret" value="${secret}"><button>Win</button></form>`,
-    );
-  });
-  evil.listen(0, "127.0.0.1");
-  await once(evil, "listening");
-  const evilHome = `http://127.0.0.1:${(evil.address() as AddressInfo).port}`;
-  try {
-    await chromium.withPage(context, { expected: /^Clear-Site-Data|status of 403/u }, async (page, own) => {
-      await page.goto(printed);
-      await page.getByRole("button", { name: "Sign in" }).click();
-      await page.waitForURL(`${entrance}/w`);
-      const cookies = await own.cookies(entrance);
-      const left = await unusedLinks(service, "Crossed");
-      for (const path of ["/enter", "/sign-out"]) {
-        for (const origin of [evilHome, evilHome.replace("127.0.0.1", "localhost")]) {
-          await page.goto(origin + path);
-          const [response] = await Promise.all([
-            page.waitForResponse(entrance + path),
-            page.getByRole("button", { name: "Win" }).click(),
-          ]);
-          assert.equal(response.status(), 403, `${origin}${path}`);
-        }
-      }
-      assert.deepEqual(await own.cookies(entrance), cookies);
-      assert.equal(await unusedLinks(service, "Crossed"), left);
-      await page.goto(`${entrance}/w`);
-      assert.equal(page.url(), `${entrance}/w`);
-    });
-  } finally {
-    evil.close();
-    evil.closeAllConnections();
+/** What is wrong with a page at both widths. */
+async function readPage(page: Page, address: string, path: string, words?: RegExp): Promise<string[]> {
+  const found: string[] = [];
+  await page.setViewportSize(PHONE);
+  const answer = await page.goto(address + path);
+  if (answer?.status() !== 200) found.push(`${path}: ${answer?.status()}`);
+  for (const size of [PHONE, WIDE]) {
+    if (size === WIDE) await page.setViewportSize(size);
+    const [overflow, broken] = await page.evaluate<[number, string[]]>(`[${OVERFLOW}, ${BROKEN}]`);
+    if (overflow > 0) found.push(`${path} scrolls ${overflow} px at ${size.width} px`);
+    found.push(...broken.map((each) => `${path} at ${size.width} px: ${each}`));
   }
+  const text = words === undefined ? "" : await page.locator("main").innerText();
+  if (words?.test(text) === false) found.push(`${path} does not say ${words}: ${text}`);
+  return found;
+}
+
+/** The text in place of each key figure, and how many lines it takes. */
+async function keyFigureLines(page: Page, text: string): Promise<number[]> {
+  return page.evaluate(`[...document.querySelectorAll(".figures > div + div strong data")].map((data) => {
+    const long = document.createElement("span");
+    long.className = "long";
+    long.textContent = ${JSON.stringify(text)};
+    data.replaceChildren(${text.length > 13 ? "long" : "long.textContent"});
+    const { left, right } = data.closest(".figures > div").getBoundingClientRect();
+    const boxes = [...data.getClientRects()];
+    return boxes.every((box) => box.left >= left - 1 && box.right <= right + 33) ? boxes.length : 0;
+  })`);
+}
+
+test("a key figure is never broken inside its number, and an unbroken title of 300 characters leaves the numbers in sight", async (context) => {
+  await chromium.withPage(context, { as: visitor, viewport: PHONE }, async (page) => {
+    await page.goto(visitor.home);
+    for (const width of [390, 1024, 1290, 1440, 1366]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const text of ["£1,488,795.04", "KWD 2,123.340", "IDR 12,123,340,000"])
+        assert.deepEqual(await keyFigureLines(page, text), [1, 1, 1], `${text} at ${width} px`);
+    }
+    for (const path of ["/products", "/products?breakdownBy=sku", "/report?reportSection=breakdown"]) {
+      await page.goto(visitor.home + path);
+      const [before = 0, after = 0] = await page.evaluate<number[]>(`(() => {
+        const width = () => document.querySelector(".scroll").scrollWidth;
+        const before = width();
+        document.querySelector(".scroll tbody th :is(.name, a)").textContent = "${UNBROKEN}";
+        return [before, width()];
+      })()`);
+      assert.ok(after <= before, `${path}: ${after - before} px wider`);
+    }
+  });
+});
+
+test("on a phone the filters of report, curves and products open", async (context) => {
+  await chromium.withPage(context, { as: visitor, viewport: PHONE }, async (page) => {
+    for (const path of ["/report", "/cohorts", "/products"]) {
+      await page.goto(visitor.home + path);
+      assert.equal(await page.getByLabel("First month of orders").isVisible(), false, path);
+      await page.locator(".filter-box > summary").click();
+      await page.locator(".menu > summary").first().click();
+      assert.equal(await page.getByLabel("First month of orders").isVisible(), true, path);
+    }
+    await page.goto(`${visitor.home}/cohorts?window=90d`);
+    const edge = await page.locator(".heat tbody tr:first-child td.edge").boundingBox();
+    assert.ok(edge !== null && edge.x + edge.width <= PHONE.width, "the column of 90 days");
+    await page.setViewportSize({ width: 1366, height: 900 });
+    assert.equal(await page.getByRole("button", { name: "Show" }).isVisible(), true);
+  });
 });

@@ -1,69 +1,40 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
-import type { BrowserContextOptions, Page } from "playwright-core";
-import { CONSOLE_ASSETS, layout } from "../src/console/layout.ts";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { SETTINGS } from "../src/console/registry.ts";
-import { contentSecurityPolicy } from "../src/console/request-rules.ts";
-import { progress, type Progress } from "../src/console/views/progress.ts";
-import { html, renderHtml } from "../src/lib/html.ts";
-import { startShopifySimulator, type ShopifySimulator } from "../tools/simulators/shopify/start.ts";
-import { useChromium, type PageOptions } from "./support/chromium.ts";
-import { makeUserLink, signInAs } from "./support/console-person.ts";
+import { useChromium } from "./support/chromium.ts";
+import { makeUserLink } from "./support/console-person.ts";
 import { sendNotice } from "./support/console-states.ts";
-import { axeViolations, wrongLooks } from "./support/page-looks.ts";
+import { wrongLooks } from "./support/page-looks.ts";
 import { actAs, scene, type Member } from "./support/scene.ts";
-import { startTestService, type TestService } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
-import { APP, APP_OPTIONS } from "./support/webhooks.ts";
 import { readZip } from "./support/zip.ts";
 
-/** What owners do on the pages of settings and of sources, in a real browser: with JavaScript and without, and without a mouse; and how the progress of a job is shown. */
+/** What owners do on the pages of settings, in a real browser: with JavaScript and without, and without a mouse. */
 
 const ERASE = { name: "Erase this workspace" };
 const home = `http://localhost:${new URL(service.address).port}`;
 let tenant: Tenant;
+let olive: Member;
 /** Of a small store. */
 let keyed: Member;
-/** A service of an app at Shopify, and a shop there. */
-let connecting: TestService;
-let shop: ShopifySimulator;
-const jobs = createServer(answerJob);
 
 const chromium = useChromium(async () => {
   keyed = await (await scene({ store: "small" })).member();
   tenant = await createTenant(service.database);
-  const { userId } = await actAs(service, tenant, "owner", "Olive");
-  await sendNotice(service, tenant, [userId]);
-  connecting = await startTestService({ ...APP_OPTIONS, PUBLIC_URL: "http://localhost" });
-  shop = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
-  await new Promise<void>((listening) => jobs.listen(0, "localhost", listening));
-  return async () => {
-    jobs.close();
-    await shop.stop();
-    await connecting.stop();
-  };
+  olive = await actAs(service, tenant, "owner", "Olive");
+  await sendNotice(service, tenant, [olive.userId]);
 });
 
 /** A separate browser, signed in; any console message fails the test. */
-async function signedIn(
+const signedIn = (
   context: TestContext,
   options: BrowserContextOptions,
   use: (page: Page, place: string) => Promise<void>,
-): Promise<void> {
-  await chromium.withPage(context, options, async (page, _own, problems) => {
-    const { link } = await makeUserLink(service, { name: "Olive", shopDomain: tenant.shopDomain });
-    await enter(page, link);
-    const place = `${home}/w/${tenant.shopDomain}`;
-    await page.waitForURL(place);
-    problems.length = 0;
-    await use(page, place);
-  });
-}
+): Promise<void> => chromium.withPage(context, { ...options, as: olive }, (page) => use(page, olive.home));
 
 async function enter(page: Page, link: string): Promise<void> {
   await page.goto(`${home}/enter`);
@@ -134,10 +105,8 @@ test("a token is made, copied, given to a client, seen in the list and revoked b
 });
 
 test("a form's input is restored after the session has ended and the same person has signed in", async (context) => {
-  if (chromium.isMissing(context)) return;
-  const cookie = await signInAs(service, { name: "Olive" });
-  await chromium.withPage(context, { as: { cookie, home } }, async (page, own) => {
-    const address = `${home}/w/${tenant.shopDomain}/settings/data`;
+  await chromium.withPage(context, { as: olive }, async (page, own) => {
+    const address = `${olive.home}/settings/data`;
     const name = page.getByLabel("Name", { exact: true });
     const sendSignedOut = async (typed: string) => {
       await page.goto(address);
@@ -148,9 +117,7 @@ test("a form's input is restored after the session has ended and the same person
     };
     const signIn = async (person: string) => {
       const { secret } = await makeUserLink(service, { name: person, shopDomain: tenant.shopDomain });
-      await page.goto(`${home}/enter`);
-      await page.getByLabel("Paste your link").fill(secret);
-      await page.getByRole("button", { name: "Sign in" }).click();
+      await enter(page, secret);
       await page.waitForURL(address);
     };
     await sendSignedOut("Kept name");
@@ -258,7 +225,10 @@ for (const javaScriptEnabled of [false, true]) {
   });
 }
 
-/** What Tab reaches within the page's content, in the order of the markup; of radios of one name the chosen one or the first. */
+/**
+ * How much Tab reaches within the page's content: numbered in the order of the markup, of radios of one name the chosen one or the
+ * first. From then on the page lists what gets the focus, beginning before the first.
+ */
 const REACHABLE = `(() => {
   const all = [...document.querySelectorAll("#content :is(a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0'])")];
   const seen = all.filter((each) => each.checkVisibility({ visibilityProperty: true }) && !each.disabled);
@@ -269,240 +239,67 @@ const REACHABLE = `(() => {
   }
   const reached = seen.filter((each) => each.type !== "radio" || radios.get(each.form?.action + each.name) === each);
   reached.forEach((each, index) => each.setAttribute("data-place", String(index)));
+  document.querySelector("#content").focus();
+  window.places = [];
+  document.addEventListener("focusin", ({ target: { dataset: { place = null } } }) => {
+    if (places.at(-1) !== place) places.push(place);
+  });
   return reached.length;
 })()`;
-const PLACE = `document.activeElement?.getAttribute("data-place") ?? null`;
 const FOCUSED = `document.activeElement?.matches(".banner[role=alert], .banner[role=status]") === true`;
 
-test("Tab reaches every field and button of every page of settings in order, and goes on", async (context) => {
-  await chromium.withPage(context, { as: keyed }, async (page) => {
-    for (const { path, name } of SETTINGS) {
-      if (path.includes(":")) continue;
-      await page.goto(keyed.home + path);
-      const count = Number(await page.evaluate(REACHABLE));
-      await page.locator("#content").focus();
-      const places: number[] = [];
-      // A day is three fields and a button.
-      for (let presses = 0; presses <= 4 * count + 1; presses += 1) {
-        await page.keyboard.press("Tab");
-        const place = await page.evaluate(PLACE);
-        if (place === null) break;
-        if (places.at(-1) !== Number(place)) places.push(Number(place));
-      }
-      assert.deepEqual(
-        places,
-        Array.from({ length: count }, (_, index) => index),
-        name,
-      );
-    }
-  });
-});
-
-test("Enter in a field sends its form, and the focus lands on the message", async (context) => {
+test("Tab reaches every field and button of every page of settings in order, and goes on; Enter in a field sends its form, and the focus lands on the message", async (context) => {
   await chromium.withPage(context, { as: keyed, expected: /status of 4\d\d/u }, async (page) => {
     const sent: string[] = [];
     for (const { path, name } of SETTINGS) {
       if (path.includes(":")) continue;
       await page.goto(keyed.home + path);
+      await tabThrough(page, name);
       const forms = page.locator("#content form[method=post]:has(input:is([type=text], [type=number]))");
       const count = await forms.count();
       for (let index = 0; index < count; index += 1) {
-        await page.goto(keyed.home + path);
-        const form = forms.nth(index);
-        const fields = form.locator("input:is([type=text], [type=number])");
-        if (!(await fields.first().isVisible())) continue;
-        const button = form.locator("button:not([formmethod=get])");
-        // Enter presses the first button, which only looks where a change can be tried.
-        if ((await form.locator("button").first().getAttribute("formmethod")) === "get") continue;
-        if ((await button.count()) === 0) continue;
-        for (const field of await fields.all()) {
-          await field.fill((await field.getAttribute("type")) === "number" ? "-1" : " ");
-        }
-        for (const day of await form.locator("input[type=date]").all()) await day.fill("2026-01-01");
-        await Promise.all([
-          page.waitForEvent("load", { timeout: 8000 }),
-          fields.first().press("Enter"),
-        ]).catch(async (error: unknown) =>
-          assert.fail(`${name}, form ${index + 1}: ${await form.innerHTML()} ${String(error)}`),
-        );
-        // A browser moves the focus with the first picture of a page, which may come after its load.
-        await page
-          .waitForFunction(FOCUSED, undefined, { timeout: 8000 })
-          .catch(() => assert.fail(`${name}, form ${index + 1}: ${page.url()}`));
-        sent.push(name);
+        // An answer may show fewer forms.
+        if (sent.at(-1) === name) await page.goto(keyed.home + path);
+        if (await sendByEnter(page, forms.nth(index), `${name}, form ${index + 1}`)) sent.push(name);
       }
     }
     assert.ok(sent.length >= 6, sent.join(", "));
   });
 });
 
-/** 320 px is a page of 1280 px at 400 %. */
-const WIDTHS = [320, 360, 1440];
+/** How often Tab is pressed before the page is asked where the focus was. */
+const TABS = 10;
 
-const withPage = (
-  context: TestContext,
-  options: PageOptions,
-  use: (page: Page) => Promise<void>,
-): Promise<void> => chromium.withPage(context, { expected: /status of (?:409|400)/u, ...options }, use);
-
-test("without JavaScript a source is connected, asked for runs and disconnected", async (context) => {
-  if (chromium.isMissing(context)) return;
-  const { shopKey, member } = await scene({ on: connecting, readiness: "installing" });
-  const owner = await member();
-  await withPage(context, { as: owner, javaScriptEnabled: false }, async (page) => {
-    const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
-    await page.goto(owner.home);
-    await page.getByRole("link", { name: "Connect Shopify" }).click();
-    const form = page.locator("form", { hasText: "Token" });
-    await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);
-    await form.getByLabel("Another address").fill(shop.url);
-    await form.getByLabel("Token").fill("shpat_wrong");
-    await press("Connect Shopify");
-    await page.getByText("Shopify rejected this access token").waitFor();
-    assert.equal(await form.getByLabel("Another address").inputValue(), shop.url);
-    assert.equal(await form.getByLabel("Token").inputValue(), "");
-    await form.getByLabel("Token").fill(shop.token);
-    await press("Connect Shopify");
-    await page.getByText("Waiting to read everything").waitFor();
-    await page.getByText("Webhooks are not registered").or(page.getByText("is synced from now on")).waitFor();
-
-    await connecting.database.query(
-      "update data_source set last_synced_at = now(), status = 'ok' where shop_key = $1 and source = 'shopify'",
-      [shopKey],
-    );
-    await page.getByRole("link", { name: "Shopify", exact: true }).click();
-    await press("Cancel backfill");
-    await page.getByText("The backfill is canceled").waitFor();
-    await press("Sync now");
-    await page.getByText("Sync requested").waitFor();
-    await page.getByRole("link", { name: "Shopify", exact: true }).click();
-    await page.getByLabel("Type shopify to confirm").fill("shopify");
-    await press("Disconnect Shopify");
-    await page.getByText("shopify is disconnected").waitFor();
-    await page.getByRole("link", { name: "Connect Shopify again" }).waitFor();
-  });
-});
-
-test("a refused key has the focus on what is wrong with it, and looks well", async (context) => {
-  if (chromium.isMissing(context)) return;
-  const owner = await (await scene({ on: connecting })).member();
-  await withPage(context, { as: owner }, async (page) => {
-    await page.goto(`${owner.home}/settings/sources/loop/connect`);
-    await page.getByLabel("API key").fill("two words");
-    await page.getByRole("button", { name: "Connect Loop" }).click();
-    await page.getByRole("alert").getByText("The API key must be one word").waitFor();
-    await page.waitForFunction("document.activeElement.role === 'alert'", undefined, { timeout: 8000 });
-    assert.deepEqual(await wrongLooks(page, "a refused key", WIDTHS), []);
-  });
-});
-
-test("a link of the console leads through the approval back to the progress of the shop", async (context) => {
-  if (chromium.isMissing(context)) return;
-  const owner = await (await scene({ on: connecting })).member();
-  await withPage(context, { as: owner }, async (page) => {
-    await page.goto(`${owner.home}/settings/sources/shopify/connect`);
-    const form = page.locator("form", { hasText: "Create link" });
-    await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);
-    await form.getByLabel("Another address").fill(shop.url);
-    await form.getByRole("button", { name: "Create link" }).click();
-    const link = await page.getByRole("link", { name: "Approve at Shopify" }).getAttribute("href");
-    assert.match(link ?? "", /^http:\/\/localhost\/connect\/shopify\?link=/u);
-    assert.deepEqual(await wrongLooks(page, "a link", WIDTHS), []);
-    assert.ok(!connecting.logs.join("").includes(new URL(link ?? "").searchParams.get("link") ?? ""));
-  });
-});
-
-const NOW = new Date("2026-07-01T12:00:00Z");
-const WAITING: Progress = {
-  stage: "Waiting for a worker",
-  done: null,
-  total: null,
-  startedAt: null,
-  endedAt: null,
-  nextHref: null,
-};
-const READING = {
-  ...WAITING,
-  stage: "Reading <b>orders",
-  done: 1200,
-  total: 5000,
-  startedAt: new Date(NOW.getTime() - 65_000),
-};
-const ENDED = { ...READING, stage: "Everything has been read", done: 5000, endedAt: NOW };
-
-/** What the next loads of a job's page show; the last one stays. null = the service is away. */
-let states: (Progress | null)[] = [];
-
-function answerJob(request: IncomingMessage, response: ServerResponse): unknown {
-  const asset = CONSOLE_ASSETS.all.find(({ path }) => path === request.url);
-  if (asset !== undefined) return response.setHeader("Content-Type", asset.type).end(asset.body);
-  if (request.url === "/next") return response.setHeader("Content-Type", "text/html").end("<h1>Next</h1>");
-  const state = states.length > 1 ? states.shift() : states[0];
-  if (state === undefined || state === null) return response.writeHead(503).end();
-  return response
-    .setHeader("Content-Security-Policy", contentSecurityPolicy())
-    .setHeader("Content-Type", "text/html; charset=utf-8")
-    .end(pageOf(state));
+async function tabThrough(page: Page, name: string): Promise<void> {
+  const count = Number(await page.evaluate(REACHABLE));
+  let places: (string | null)[] = [];
+  // A day is three fields and a button.
+  for (let presses = 1; presses <= 4 * count + TABS && !places.includes(null); presses += 1) {
+    await page.keyboard.press("Tab");
+    if (presses % TABS === 0) places = await page.evaluate<(string | null)[]>("places");
+  }
+  const inOrder = Array.from({ length: count }, (_, index) => String(index));
+  assert.deepEqual(places.slice(0, count + 1), [...inOrder, null], name);
 }
 
-function pageOf(state: Progress): string {
-  return renderHtml(
-    layout({
-      title: "A job",
-      scripts: [CONSOLE_ASSETS.pageScript],
-      userName: null,
-      workspace: null,
-      isRunning: state.endedAt === null,
-      above: null,
-      body: html`<h1>A job</h1>
-        <a href="/elsewhere">A link</a>
-        ${progress(state, NOW)}`,
-      below: null,
-    }),
+/** Returns whether a form is one that Enter sends; its fields are then filled with what is refused. */
+async function sendByEnter(page: Page, form: Locator, name: string): Promise<boolean> {
+  const fields = form.locator("input:is([type=text], [type=number])");
+  if (!(await fields.first().isVisible())) return false;
+  const button = form.locator("button:not([formmethod=get])");
+  // Enter presses the first button, which only looks where a change can be tried.
+  if ((await form.locator("button").first().getAttribute("formmethod")) === "get") return false;
+  if ((await button.count()) === 0) return false;
+  for (const field of await fields.all()) {
+    await field.fill((await field.getAttribute("type")) === "number" ? "-1" : " ");
+  }
+  for (const day of await form.locator("input[type=date]").all()) await day.fill("2026-01-01");
+  await Promise.all([page.waitForEvent("load", { timeout: 8000 }), fields.first().press("Enter")]).catch(
+    async (error: unknown) => assert.fail(`${name}: ${await form.innerHTML()} ${String(error)}`),
   );
+  // A browser moves the focus with the first picture of a page, which may come after its load.
+  await page
+    .waitForFunction(FOCUSED, undefined, { timeout: 8000 })
+    .catch(() => assert.fail(`${name}: ${page.url()}`));
+  return true;
 }
-
-async function watch(
-  context: TestContext,
-  options: { javaScriptEnabled: boolean },
-  use: (page: Page) => Promise<void>,
-): Promise<void> {
-  await chromium.withPage(context, { ...options, expected: /status of 503/u }, async (page) => {
-    await page.goto(`http://localhost:${(jobs.address() as AddressInfo).port}/job`);
-    await use(page);
-  });
-}
-
-test("with script the counts change in place, over an answer that fails, and the end leads on", async (context) => {
-  states = [WAITING, null, READING, { ...READING, done: 2400 }, { ...ENDED, nextHref: "/next" }];
-  await watch(context, { javaScriptEnabled: true }, async (page) => {
-    await page.getByText("Waiting to start").waitFor();
-    assert.deepEqual(await axeViolations(page), []);
-    await page.getByRole("link", { name: "A link" }).focus();
-    await page.getByText("1,200 of 5,000").waitFor();
-    assert.equal(await page.locator("[data-live=stage]").innerText(), "Reading <b>orders");
-    assert.match(await page.locator("[data-live=elapsed]").innerText(), /^1 min 5 s$/u);
-    assert.equal(await page.evaluate("document.activeElement.textContent"), "A link");
-    await page.getByText("2,400 of 5,000").waitFor();
-    assert.equal(await page.locator("progress").getAttribute("value"), "2400");
-    await page.getByRole("heading", { name: "Next" }).waitFor();
-  });
-});
-
-test("a job that leads nowhere ends with its page as a whole", async (context) => {
-  states = [READING, ENDED];
-  await watch(context, { javaScriptEnabled: true }, async (page) => {
-    await page.getByText("Everything has been read").waitFor();
-    await page.locator("[data-progress=ended]").waitFor();
-    assert.equal(await page.locator("progress").count(), 0);
-  });
-});
-
-test("without script the browser loads the page again by itself, until the job has ended", async (context) => {
-  states = [READING, { ...ENDED, nextHref: "/next" }];
-  await watch(context, { javaScriptEnabled: false }, async (page) => {
-    await page.getByText("1,200 of 5,000").waitFor();
-    await page.getByText("Everything has been read").waitFor();
-    assert.equal(await page.locator("noscript").count(), 0);
-  });
-});

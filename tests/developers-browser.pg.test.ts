@@ -4,14 +4,32 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { promisify } from "node:util";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { ConsoleMessage, Page } from "playwright-core";
 import { clientPackage } from "../src/client/package.ts";
 import { DEMO_DAY, startDemoService, type DemoService } from "./docs-demo.ts";
 import { useChromium } from "./support/chromium.ts";
+import { makeUserLink } from "./support/console-person.ts";
 import { makeFolder } from "./support/folder.ts";
-import { layoutShift, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+import { freePort } from "./support/free-port.ts";
+import {
+  createApp,
+  createMember,
+  createProvider,
+  openCallback,
+  startOauthService,
+} from "./support/mcp-oauth.ts";
+import { MCP_PATH } from "./support/mcp.ts";
+import { layoutShift, paleTexts, sidewaysScroll, wrongLooks } from "./support/page-looks.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
+import { eventually } from "./support/worker.ts";
+
+/** What developers of programs do in a browser: read the documents, run the client's package in a page, and allow apps of others that connect over MCP. */
 
 type Look = { name: string; width: number; height: number; colorScheme: "light" | "dark" };
 
@@ -25,6 +43,8 @@ let paths: string[];
 /** Of a small store, for the client's package. */
 let token: string;
 const folder = makeFolder();
+let apps: Awaited<ReturnType<typeof startOauthService>>;
+let tenants: readonly [Tenant, Tenant];
 
 const chromium = useChromium(async () => {
   demo = await startDemoService();
@@ -36,7 +56,13 @@ const chromium = useChromium(async () => {
   const file = join(folder, "client.tgz");
   writeFileSync(file, clientPackage(null));
   await promisify(execFile)("tar", ["-xzf", file, "-C", folder, "--strip-components=1"]);
-  return () => demo.stop();
+  apps = await startOauthService();
+  await makeUserLink(apps, { name: "Operator" });
+  tenants = [await createTenant(apps.database), await createTenant(apps.database)];
+  return async () => {
+    await apps.stop();
+    await demo.stop();
+  };
 });
 
 for (const look of LOOKS) {
@@ -215,7 +241,7 @@ const PACKAGE_PATH = "/client-package/";
 
 test("in a page of the service's origin the package reads figures, pages and a file", async (context) => {
   if (chromium.isMissing(context)) return;
-  const page = await openPage(service.address);
+  const page = await openPage(context, service.address);
   const result: unknown = await page.evaluate(
     `import("${PACKAGE_PATH}lib/index.js").then(async ({ createClient, ReturnsApiError }) => {
       const client = createClient({ baseUrl: location.origin, token: ${JSON.stringify(token)} });
@@ -249,7 +275,7 @@ test("in a page of the service's origin the package reads figures, pages and a f
 
 test("in a page of another origin a call fails as one without an answer", async (context) => {
   if (chromium.isMissing(context)) return;
-  const page = await openPage(service.address.replace("127.0.0.1", "localhost"));
+  const page = await openPage(context, service.address.replace("127.0.0.1", "localhost"));
   const isBlocked = (message: ConsoleMessage): boolean => /blocked by CORS policy/u.test(message.text());
   const told = page.waitForEvent("console", isBlocked);
   const asked: Promise<unknown> = page.evaluate(
@@ -265,8 +291,9 @@ test("in a page of another origin a call fails as one without an answer", async 
 });
 
 /** An empty page of the origin, which finds the package's files there; everything else is the service's. */
-async function openPage(origin: string): Promise<Page> {
+async function openPage(context: TestContext, origin: string): Promise<Page> {
   const page = await chromium.browser.newPage();
+  context.after(() => page.close());
   await page.route(`${origin}/page`, (route) =>
     route.fulfill({ contentType: "text/html", body: "<!doctype html><title>Page</title>" }),
   );
@@ -277,3 +304,131 @@ async function openPage(origin: string): Promise<Page> {
   await page.goto(`${origin}/page`);
   return page;
 }
+
+/** A person without a session opens an app's page, signs in by a link, and is led to the question. */
+async function signIn(page: Page, asked: string, name: string): Promise<void> {
+  await page.goto(asked);
+  assert.equal(new URL(page.url()).pathname, "/sign-in");
+  for (const { shopDomain } of tenants) await makeUserLink(apps, { name, shopDomain });
+  const { link } = await makeUserLink(apps, { name });
+  await page.goto(link);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(/\/oauth\/authorize\?/u);
+}
+
+async function allow(page: Page, { shopDomain }: Tenant): Promise<void> {
+  await page.getByLabel(shopDomain).check();
+  await page.getByRole("button", { name: "Allow access" }).click();
+}
+
+const mcp = (): URL => new URL(`${apps.issuer}${MCP_PATH}`);
+
+for (const [sdk, makeClient, makeTransport] of [
+  [
+    "2.x",
+    () => new Client({ name: "app", version: "1" }),
+    (options: never) => new StreamableHTTPClientTransport(mcp(), options),
+  ],
+  [
+    "1.x",
+    () => new FirstClient({ name: "app", version: "1" }),
+    (options: never) => new FirstTransport(mcp(), options),
+  ],
+] as const) {
+  test(`the official SDK ${sdk} connects: sign-in, consent, use, refresh, and its end in the console`, async (context: TestContext) => {
+    await chromium.withPage(context, {}, async (page) => {
+      const callback = await openCallback(context);
+      const provider = createProvider(callback.url);
+      const open = () => makeTransport({ authProvider: provider } as never);
+      const first = open();
+      await assert.rejects(makeClient().connect(first), /Unauthorized/u);
+      await signIn(page, String(provider.kept.asked), `Owner by SDK ${sdk}`);
+      assert.deepEqual(await wrongLooks(page, "consent"), []);
+      await allow(page, tenants[1]);
+      const answer = await callback.answer;
+      assert.equal(answer.get("state"), "state of the app");
+      assert.equal(answer.get("iss"), apps.issuer);
+      await page.waitForFunction(`document.title === "Back in the app"`);
+      await first.finishAuth(answer.get("code") ?? "", answer.get("iss") ?? "");
+      const client = makeClient();
+      await client.connect(open());
+      assert.ok((await client.listTools()).tools.length >= 7);
+      const used = async () => client.callTool({ name: "list_entities", arguments: {} });
+      assert.notEqual((await used()).isError, true);
+      await apps.database.query("update api_token set expires_at = now() where name = 'Notebook'");
+      assert.notEqual((await used()).isError, true, "refreshed by itself");
+
+      await page.goto(`${apps.issuer}/w/${tenants[1].shopDomain}/settings/tokens`);
+      assert.deepEqual(await wrongLooks(page, "tokens"), []);
+      await page.getByRole("link", { name: "Notebook" }).first().click();
+      await page.getByLabel("Type its name to confirm").fill("Notebook");
+      await page.getByRole("button", { name: "Revoke token" }).click();
+      await page.getByText("was revoked at").waitFor();
+      await assert.rejects(used());
+    });
+  });
+}
+
+test("a web app's window stays its own through sign-in, confirmation and consent", async (context) => {
+  await chromium.withPage(context, { expected: /^Scripts may close|404/u }, async (page, own) => {
+    const callback = await openCallback(context);
+    const app = await createApp(apps.issuer, "Web app", callback.url);
+    const { origin } = new URL(callback.url);
+    await page.goto(`${origin}/`);
+    const opened = page.waitForEvent("popup");
+    const asked = `${apps.issuer}/oauth/authorize?${app.query({ redirect_uri: callback.url })}`;
+    await page.evaluate(`window.appWindow = window.open(${JSON.stringify(asked)}, "consent"), 0`);
+    const popup = await opened;
+    await popup.waitForURL(`${apps.issuer}/sign-in`);
+    const { cookie } = await createMember(apps, [tenants[0]]);
+    const [name = "", value = ""] = cookie.split("=");
+    await own.addCookies([{ name, value, url: apps.issuer }]);
+    for (const address of [`/confirm?next=${encodeURIComponent("/me")}`, asked]) {
+      await popup.evaluate(`location.href = ${JSON.stringify(address)}`);
+      await popup.waitForURL((url) => url.href.endsWith(address));
+    }
+    await allow(popup, tenants[0]);
+    await popup.waitForFunction(`document.title === "Back in the app"`);
+    assert.deepEqual(
+      [await popup.evaluate("window.opener !== null"), await page.evaluate("window.appWindow.closed")],
+      [true, false],
+    );
+  });
+});
+
+test("mcp-remote connects by its own sign-in", async (context) => {
+  // Its own last page closes its window and has no icon; its server may have ended by then.
+  await chromium.withPage(context, { expected: /^Scripts may close|404|REFUSED/u }, async (page) => {
+    const remote = makeFolder();
+    const port = await freePort();
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [
+        join(import.meta.dirname, "../node_modules/mcp-remote/dist/proxy.js"),
+        mcp().href,
+        String(port),
+        "--allow-http",
+      ],
+      env: { PATH: "/nowhere", HOME: remote, MCP_REMOTE_CONFIG_DIR: remote },
+      stderr: "pipe",
+    });
+    let said = "";
+    transport.stderr?.on("data", (text) => (said += String(text)));
+    const client = new Client({ name: "app", version: "1" });
+    try {
+      const connected = client.connect(transport);
+      connected.catch(() => {});
+      const asked = await eventually(
+        async () => /http\S+\/oauth\/authorize\?\S+/u.exec(said)?.[0] ?? null,
+        "mcp-remote asks",
+        20,
+      );
+      await signIn(page, asked, "Owner by mcp-remote");
+      await allow(page, tenants[0]);
+      await connected;
+      assert.ok((await client.listTools()).tools.length >= 7, said);
+    } finally {
+      await client.close();
+    }
+  });
+});

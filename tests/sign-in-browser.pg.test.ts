@@ -1,0 +1,533 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { Provider } from "oidc-provider";
+import type { Page } from "playwright-core";
+import { useChromium } from "./support/chromium.ts";
+import { makeUserLink, unusedLinks } from "./support/console-person.ts";
+import { freePort } from "./support/free-port.ts";
+import { LOOKS, wrongLooks } from "./support/page-looks.ts";
+import {
+  askToSign,
+  enrol,
+  EVIL,
+  HOME,
+  passkeyLink,
+  postFrom,
+  sign,
+  signInAgain,
+  startPasskeyPlace,
+  type Device,
+} from "./support/passkey-place.ts";
+import { startTestService, type TestService } from "./support/service.ts";
+import { service as local } from "./support/shared-service.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
+
+/**
+ * The ways in, in Chromium: passkeys at an https address, by its virtual authenticator, and what is refused of them; one's own
+ * account; links; single sign-on with oidc-provider, which is not ours (decision 0075).
+ */
+
+const place = use(startPasskeyPlace);
+/** Of the shared service, which is on this machine and without https. */
+const localHome = local.address.replace("127.0.0.1", "localhost");
+
+async function refusals(name: string): Promise<unknown[]> {
+  const { rows } = await place.service.database.query<{ reason: string }>(
+    `select detail->>'reason' as reason from identity_event join console_user on user_id::text = detail->>'user_id'
+      where action = 'session.refuse' and name = $1 order by happened_at`,
+    [name],
+  );
+  return rows.map(({ reason }) => reason);
+}
+
+test("a link opens the making of a passkey, which signs in then and later", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { page, own, authenticator } = device;
+    await enrol(device, await passkeyLink(place, "Ada"));
+    const [held] = await authenticator.credentials();
+    assert.deepEqual([held?.rpId, held?.isResidentCredential], ["returns.example", true]);
+    const [cookie] = await own.cookies();
+    assert.deepEqual(
+      [cookie?.name, cookie?.secure, cookie?.httpOnly, cookie?.sameSite, cookie?.path],
+      ["__Host-returns", true, true, "Lax", "/"],
+    );
+    await signInAgain(device);
+    await page.waitForURL(`${HOME}/w`);
+    const [later] = await own.cookies();
+    assert.notEqual(later?.value, cookie?.value);
+    const { rows } = await place.service.database.query(
+      `select action, detail->>'way' as way, host(origin::inet) like '127.0.0._' as is_local
+         from (select actor, action, detail, before, origin, happened_at from audit_event
+             union all select actor, action, detail, before, origin, happened_at from identity_event) a join console_user on actor = 'user:' || user_id
+        where name = 'Ada' order by happened_at, action`,
+    );
+    assert.deepEqual(rows, [
+      { action: "passkey.add", way: null, is_local: true },
+      { action: "session.begin", way: "passkey", is_local: true },
+      { action: "session.end", way: null, is_local: true },
+      { action: "session.begin", way: "passkey", is_local: true },
+    ]);
+  });
+});
+
+test("who dismisses the device's question has not used the link up", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { page, authenticator } = device;
+    await authenticator.verify(false);
+    await page.goto(await passkeyLink(place, "Hesitant"));
+    const button = page.getByRole("button", { name: "Create passkey and sign in" });
+    await button.click();
+    await page.getByRole("alert").filter({ hasText: "Nothing was done" }).waitFor();
+    assert.equal(await unusedLinks(place.service, "Hesitant"), 1);
+    await authenticator.verify(true);
+    await button.click();
+    await page.waitForURL(`${HOME}/w`);
+    assert.equal(await unusedLinks(place.service, "Hesitant"), 0);
+    const again = await postFrom(device, "/enter/options", { secret: "A".repeat(43) });
+    assert.deepEqual(
+      [again.status, JSON.parse(again.text)],
+      [403, { message: "This link is not valid: it was withdrawn, has expired, or is not complete." }],
+    );
+  });
+});
+
+test("a second device gets a passkey by another link, and both sign in", async (context) => {
+  await place.withDevice(context, async (first) => {
+    await enrol(first, await passkeyLink(place, "Two devices"));
+    await first.page.goto(await passkeyLink(place, "Two devices"));
+    await first.page.getByRole("button", { name: "Create passkey and sign in" }).click();
+    await first.page
+      .getByRole("alert")
+      .filter({ hasText: "already has a passkey for your account" })
+      .waitFor();
+    await place.withDevice(context, async (second) => {
+      await enrol(second, await passkeyLink(place, "Two devices"));
+      for (const device of [first, second]) {
+        await device.page.goto(`${HOME}/w`);
+        await signInAgain(device);
+        await device.page.waitForURL(`${HOME}/w`);
+      }
+    });
+  });
+});
+
+test("after a lost device a recovery link ends its passkey and its sign-in", async (context) => {
+  await place.withDevice(context, async (lost) => {
+    await enrol(lost, await passkeyLink(place, "Lost"));
+    await place.withDevice(context, async (found) => {
+      await enrol(found, await passkeyLink(place, "Lost", { isRecovery: true }));
+      assert.equal((await found.authenticator.credentials()).length, 1);
+      await found.page.goto(`${HOME}/me`);
+      await found.page.getByText("Your earlier passkeys and linked accounts have been removed").waitFor();
+    });
+    await lost.page.goto(`${HOME}/w`);
+    assert.equal(lost.page.url(), `${HOME}/sign-in`);
+    await lost.page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await lost.page.getByText("This passkey is not registered here.").waitFor();
+    // The device that has the old one makes a new one, too.
+    await enrol(lost, await passkeyLink(place, "Lost", { isRecovery: true }));
+  });
+});
+
+test("what is refused of a passkey's answers, and not logged", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { page, own, authenticator } = device;
+    const link = await passkeyLink(place, "Perseus");
+    await enrol(device, link);
+    const [copy] = await authenticator.credentials();
+    const post = async (options: object) =>
+      postFrom(device, "/sign-in", { credential: await sign(device, options) });
+    let known = 0;
+    /** Why this person was refused since the last call. */
+    const newRefusals = async (): Promise<unknown[]> => {
+      const fresh = (await refusals("Perseus")).slice(known);
+      known += fresh.length;
+      return fresh;
+    };
+
+    await context.test("it counts once, and not to another question", async () => {
+      const asked = (await askToSign(device)) as { challenge: string };
+      const credential = await sign(device, asked);
+      assert.equal((await postFrom(device, "/sign-in", { credential })).status, 0);
+      const again = await postFrom(device, "/sign-in", { credential });
+      assert.equal(again.status, 403);
+      assert.match(again.text, /That took too long, or was sent twice\./u);
+      assert.equal((await post(await askToSign(device, "/confirm/options"))).status, 403);
+      assert.equal((await post({ ...(await askToSign(device)), challenge: "A".repeat(43) })).status, 403);
+      const log = place.service.logs.join("");
+      assert.match(log, /passkey: challenge/u);
+      const { id } = JSON.parse(credential) as { id: string };
+      for (const text of [link.slice(link.indexOf("#") + 1), asked.challenge, id, "Perseus"])
+        assert.ok(!log.includes(text), text);
+      await newRefusals();
+    });
+
+    await context.test("it was given to another origin, also one below ours", async () => {
+      const options = await askToSign(device);
+      await own.route(`${EVIL}/**`, (route) =>
+        route.fulfill({ contentType: "text/html", body: "<title>Evil</title>" }),
+      );
+      await page.goto(`${EVIL}/`);
+      const credential = await sign(device, options);
+      await page.goto(`${HOME}/sign-in`);
+      const refused = await postFrom(device, "/sign-in", { credential });
+      assert.equal(refused.status, 403);
+      assert.match(refused.text, /created for another address/u);
+      assert.deepEqual(await newRefusals(), ["rejected"]);
+    });
+
+    await context.test("it was given without fingerprint, face or PIN", async () => {
+      const options = { ...(await askToSign(device)), userVerification: "discouraged" };
+      await authenticator.verify(false);
+      const refused = await post(options);
+      assert.equal(refused.status, 403);
+      assert.match(refused.text, /must ask for a fingerprint/u);
+      assert.deepEqual(await newRefusals(), ["unverified"]);
+      await authenticator.verify(true);
+    });
+
+    await context.test("it counts less than it did: there may be a copy", async () => {
+      await authenticator.clear();
+      assert.ok(copy !== undefined && copy.signCount > 0);
+      await authenticator.add({ ...copy, signCount: copy.signCount - 1 });
+      await page.goto(`${HOME}/w`);
+      await signInAgain(device);
+      await page.getByText("This passkey may have been copied").waitFor();
+      assert.deepEqual(await newRefusals(), ["counter"]);
+    });
+  });
+});
+
+test("somebody who is disabled is out at once, and their passkey signs nobody in", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { page } = device;
+    await enrol(device, await passkeyLink(place, "Dismissed"));
+    await place.service.database.query(
+      "update console_user set disabled_at = now() where name = 'Dismissed'",
+    );
+    await page.goto(`${HOME}/w`);
+    assert.equal(page.url(), `${HOME}/sign-in`);
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await page.getByText("This person can no longer sign in.").waitFor();
+    assert.deepEqual(await refusals("Dismissed"), ["disabled"]);
+  });
+});
+
+async function addPasskey({ page }: Device, name: string): Promise<void> {
+  await page.getByLabel("Passkey name").fill(name);
+  await page.getByRole("button", { name: "Add passkey" }).click();
+  await page.getByText(`Passkey ${name} was added.`).waitFor();
+}
+
+async function forgetProofs(service: TestService): Promise<void> {
+  await service.database.query("update console_session set proved_at = now() - interval '601 s'");
+}
+
+test("on this machine a passkey is added after a link, signs in, and then proves", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { page, own } = device;
+    const { secret } = await makeUserLink(local, { name: "Local" });
+    await page.goto(`${localHome}/enter#${secret}`);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.waitForURL(`${localHome}/w`);
+    await page.getByRole("link", { name: "Local" }).click();
+    await addPasskey(device, "Laptop");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await page.waitForURL(`${localHome}/w`);
+    await forgetProofs(local);
+    await page.goto(`${localHome}/me`);
+    const [older] = await own.cookies();
+    await page.getByRole("link", { name: "confirm your identity" }).click();
+    await page.getByRole("button", { name: "Confirm with a passkey" }).click();
+    await page.getByText("The confirmation lasts 10 minutes.").waitFor();
+    assert.equal(page.url(), `${localHome}/me`);
+    const newer = (await own.cookies()).find(({ name }) => name === "returns");
+    assert.notEqual(newer?.value, older?.value);
+    await page.getByText("Remove Laptop").first().click();
+    await page.getByRole("button", { name: "Remove Laptop" }).click();
+    await page.getByText("Passkey Laptop was removed.").waitFor();
+  });
+});
+
+test("a passkey is removed together with the other sign-ins, and the last one after a warning alone", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { page } = device;
+    await enrol(device, await passkeyLink(place, "Careful"));
+    await place.withDevice(context, async (other) => {
+      await enrol(other, await passkeyLink(place, "Careful"));
+      await page.goto(`${HOME}/me`);
+      const [first = ""] = await page
+        .locator("input[name=id]")
+        .evaluateAll((fields) => fields.map((field) => (field as unknown as { value: string }).value));
+      const item = page.locator("li", { has: page.locator(`input[value="${first}"]`) });
+      await item.locator("summary").click();
+      await item.getByLabel("Also end my sessions in other browsers").check();
+      await item.getByRole("button").click();
+      await page.getByText("was removed. Your other sessions have ended: 1.").waitFor();
+      await other.page.goto(`${HOME}/me`);
+      assert.equal(other.page.url(), `${HOME}/sign-in`);
+    });
+    await page.locator("summary", { hasText: "Remove" }).click();
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByText("This is your last passkey: confirm that you").waitFor();
+    await page.locator("summary", { hasText: "Remove" }).click();
+    await page.getByLabel("I understand that I will then need a link").check();
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByText("No passkeys yet.").waitFor();
+  });
+});
+
+test("somebody with two authenticators adds the second one on the page of their account", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { page, authenticator } = device;
+    await enrol(device, await passkeyLink(place, "Keys"));
+    await page.goto(`${HOME}/me`);
+    await authenticator.clear();
+    await addPasskey(device, "Security key");
+    assert.equal((await page.locator("summary", { hasText: "Remove" }).all()).length, 2);
+    await page.getByLabel("Passkey name").fill("Again");
+    await page.getByRole("button", { name: "Add passkey" }).click();
+    await page.getByRole("alert").filter({ hasText: "already has a passkey for your account" }).waitFor();
+    await signInAgain(device);
+    await page.waitForURL(`${HOME}/w`);
+  });
+});
+
+for (const { width, colorScheme } of LOOKS) {
+  test(`the ways in and the account at ${width} px, ${colorScheme}`, async (context) => {
+    const look = { viewport: { width, height: 800 }, colorScheme };
+    await place.withDevice(
+      context,
+      async (device) => {
+        const { page } = device;
+        const found: string[] = [];
+        const examine = async (name: string): Promise<void> => {
+          found.push(
+            ...(await wrongLooks(device.page, "page", width === 360 ? [360, 320] : [width])).map(
+              (wrong) => `${name}: ${wrong}`,
+            ),
+          );
+        };
+        for (const path of ["/sign-in", "/enter"]) {
+          await page.goto(HOME + path);
+          await examine(path);
+        }
+        await page.getByLabel("Paste your link").fill("no link");
+        await page.getByRole("button", { name: "Create passkey and sign in" }).click();
+        await page.getByRole("alert").waitFor();
+        await examine("/enter, refused");
+        await enrol(device, await passkeyLink(place, `A person whose name is long ${width} ${colorScheme}`));
+        await page.goto(`${HOME}/me`);
+        await page.locator("summary", { hasText: "Remove" }).click();
+        await examine("/me");
+        await forgetProofs(place.service);
+        await page.getByRole("button", { name: "Change name" }).click();
+        await examine("/me, refused");
+        await page.goto(`${HOME}/confirm?next=%2Fme`);
+        await examine("/confirm");
+        const { secret } = await makeUserLink(local, { name: "Looked at" });
+        await page.goto(`${localHome}/enter#${secret}`);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        await page.waitForURL(`${localHome}/w`);
+        for (const path of ["/confirm", "/me"]) {
+          await page.goto(localHome + path);
+          await examine(`${path} on this machine`);
+        }
+        assert.deepEqual(found, []);
+      },
+      look,
+    );
+  });
+}
+
+test("opening a link uses nothing; its one button signs in, and the secret leaves the address", async (context) => {
+  await chromium.withPage(context, {}, async (page, own) => {
+    const { link: printed } = await makeUserLink(local, { name: "Pressed" });
+    await page.goto(printed);
+    assert.equal(await unusedLinks(local, "Pressed"), 1);
+    assert.equal(page.url(), `${localHome}/enter`);
+    assert.equal(await page.getByLabel("Paste your link").isVisible(), false);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.waitForURL(`${localHome}/w`);
+    assert.equal(await unusedLinks(local, "Pressed"), 0);
+    const [cookie, ...others] = (await own.cookies()).toSorted((one, other) =>
+      one.name < other.name ? -1 : 1,
+    );
+    assert.deepEqual(
+      others.map(({ name, httpOnly }) => [name, httpOnly]),
+      [["returns-done", true]],
+    );
+    assert.deepEqual(
+      [cookie?.name, cookie?.httpOnly, cookie?.sameSite, cookie?.path, cookie?.secure],
+      ["returns", true, "Lax", "/", false],
+    );
+    assert.equal(await page.evaluate("document.cookie"), "");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.waitForURL(`${localHome}/sign-in`);
+    assert.deepEqual(await own.cookies(), []);
+    await page.goto(`${localHome}/w`);
+    assert.equal(page.url(), `${localHome}/sign-in`);
+  });
+});
+
+test("a form of another site signs nobody in and nobody out", async (context) => {
+  if (chromium.isMissing(context)) return;
+  const { secret } = await makeUserLink(local, { name: "Crossed" });
+  const { link: printed } = await makeUserLink(local, { name: "Crossed" });
+  // Another origin by its name and port, which is another site, and one by its port alone, which is the same site.
+  const evil = createServer((request, response) => {
+    const action = `${localHome}${request.url}`;
+    response.setHeader("Content-Type", "text/html");
+    response.end(
+      `<form method="post" action="${action}"><input name="secret" value="${secret}"><button>Win</button></form>`,
+    );
+  });
+  evil.listen(0, "127.0.0.1");
+  await once(evil, "listening");
+  const evilHome = `http://127.0.0.1:${(evil.address() as AddressInfo).port}`;
+  try {
+    await chromium.withPage(context, { expected: /^Clear-Site-Data|status of 403/u }, async (page, own) => {
+      await page.goto(printed);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.waitForURL(`${localHome}/w`);
+      const cookies = await own.cookies(localHome);
+      const left = await unusedLinks(local, "Crossed");
+      for (const path of ["/enter", "/sign-out"]) {
+        for (const origin of [evilHome, evilHome.replace("127.0.0.1", "localhost")]) {
+          await page.goto(origin + path);
+          const [response] = await Promise.all([
+            page.waitForResponse(localHome + path),
+            page.getByRole("button", { name: "Win" }).click(),
+          ]);
+          assert.equal(response.status(), 403, `${origin}${path}`);
+        }
+      }
+      assert.deepEqual(await own.cookies(localHome), cookies);
+      assert.equal(await unusedLinks(local, "Crossed"), left);
+      await page.goto(`${localHome}/w`);
+      assert.equal(page.url(), `${localHome}/w`);
+    });
+  } finally {
+    evil.close();
+    evil.closeAllConnections();
+  }
+});
+
+const CLIENT = { client_id: "returns", client_secret: "secret of the client" };
+
+/** What the provider's own pages make the browser say, and the refusal at the end. */
+const OF_PROVIDER =
+  /Clear-Site-Data|Autofocus processing|ERR_NAME_NOT_RESOLVED|autocomplete attributes|status of 40[34]/u;
+
+/** A service whose members sign in at a provider, and a workspace there. */
+let federated: TestService;
+let tenant: Tenant;
+let home = "";
+
+const chromium = useChromium(async () => {
+  // The first person of an installation is an operator, whom / leads elsewhere.
+  await makeUserLink(local, { name: "Operator" });
+  const [ownPort, port] = [await freePort(), await freePort()];
+  home = `http://localhost:${ownPort}`;
+  const issuer = `http://localhost:${port}`;
+  const provider = await startProvider(issuer, port);
+  federated = await startTestService({
+    PORT: String(ownPort),
+    PUBLIC_URL: home,
+    OIDC_ISSUER: issuer,
+    OIDC_CLIENT_ID: CLIENT.client_id,
+    OIDC_CLIENT_SECRET: CLIENT.client_secret,
+    OIDC_NAME: "Acme",
+  });
+  tenant = await createTenant(federated.database);
+  await makeUserLink(federated, { name: "Owner", shopDomain: tenant.shopDomain });
+  return async () => {
+    await federated.stop();
+    provider.closeAllConnections();
+    provider.close();
+  };
+});
+
+/** Its own sign-in page takes any name, and its account has the verified address of it. */
+async function startProvider(issuer: string, port: number): Promise<Server> {
+  const server = new Provider(issuer, {
+    clients: [
+      {
+        ...CLIENT,
+        redirect_uris: [`${home}/sign-in/provider/callback`],
+        post_logout_redirect_uris: [`${home}/sign-in`],
+      },
+    ],
+    claims: { openid: ["sub"], email: ["email", "email_verified"] },
+    cookies: { keys: ["a key for the cookies of a test"] },
+    findAccount: (_context: unknown, id: string) => ({
+      accountId: id,
+      claims: () => ({ sub: id, email: `${id}@acme.example`, email_verified: true }),
+    }),
+  }).listen(port, "localhost");
+  await once(server, "listening");
+  return server;
+}
+
+const looksWell = async (page: Page, name: string): Promise<void> =>
+  assert.deepEqual(await wrongLooks(page, name), []);
+
+/** The provider's own pages: its sign-in, and its consent the first time. */
+async function signInThere(page: Page, name: string, hasConsent: boolean): Promise<void> {
+  await page.getByPlaceholder("Enter any login").fill(name);
+  await page.getByPlaceholder("and password").fill("any");
+  await page.getByRole("button", { name: "Sign-in" }).click();
+  if (hasConsent) await page.getByRole("button", { name: "Continue" }).click();
+  await page.waitForURL(`${home}/**`);
+}
+
+test("a member is invited by their address, signs in at the provider, confirms, unlinks, links and signs out of both", async (context) => {
+  await chromium.withPage(context, { expected: OF_PROVIDER }, async (page) => {
+    const { link } = await makeUserLink(federated, { name: "Owner" });
+    await page.goto(link);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.goto(`${home}/w/${tenant.shopDomain}/settings/members`);
+    await page.getByRole("textbox", { name: "Name" }).fill("Grace");
+    await page.getByLabel("E-mail address for single sign-on").fill("Grace@acme.example");
+    await looksWell(page, "invite");
+    await page.getByRole("button", { name: "Invite member" }).click();
+    const invitation = await page.locator("code").first().innerText();
+    await page.getByRole("button", { name: "Sign out" }).click();
+
+    await page.goto(invitation);
+    await looksWell(page, "invitation");
+    await page.goto(`${home}/sign-in`);
+    await looksWell(page, "sign-in");
+    await page.getByRole("button", { name: "Sign in with Acme" }).click();
+    await signInThere(page, "grace", true);
+    assert.equal(new URL(page.url()).pathname, `/w/${tenant.shopDomain}`);
+
+    await page.goto(`${home}/me`);
+    await page.getByRole("link", { name: "Confirm your identity" }).click();
+    await looksWell(page, "confirm");
+    await page.getByRole("button", { name: "Confirm with Acme" }).click();
+    await signInThere(page, "grace", false);
+    await page.getByText("You have confirmed your identity").waitFor();
+    await looksWell(page, "account");
+    await page.getByRole("button", { name: "Unlink account" }).click();
+    await page.getByText("Your account was unlinked").waitFor();
+    await page.getByRole("button", { name: "Link account" }).click();
+    await page.getByText("Your account was linked").waitFor();
+
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Yes, sign me out" }).click();
+    await page.waitForURL(`${home}/sign-in**`);
+    await page.getByRole("button", { name: "Sign in with Acme" }).click();
+    await page.getByPlaceholder("Enter any login").waitFor();
+    await page.goto(`${home}/sign-in`);
+    await page.getByRole("button", { name: "Sign in with Acme" }).click();
+    await signInThere(page, "stranger", true);
+    await page.getByText("no open invitation is for its address").waitFor();
+    await looksWell(page, "refused");
+  });
+});
