@@ -57,7 +57,7 @@ export function createPageSender(done: Cookie): PageSender {
   return {
     view: async (exchange, page, member, shown) => {
       const markup = layout(framed(exchange, page, member, shown));
-      return sendHtml(exchange.reply, shown.status, markup, shown.isSecret === true);
+      return sendHtml(exchange.reply, shown.status, markup);
     },
     page: async (exchange, page, member, call, table) => {
       const { request, reply } = exchange;

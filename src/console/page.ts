@@ -84,8 +84,6 @@ export type View = {
   /** Page and object, such as "Report: Brass lamp". */
   title: string;
   body: Html;
-  /** Shows a secret: not compressed, since the size would leak information. */
-  isSecret?: boolean;
   /** Shows a job that has not ended: without script the browser loads the page again every 5 s. */
   isRunning?: boolean;
 };

@@ -1,12 +1,10 @@
 import type { FastifyReply } from "fastify";
-import { withoutCompression } from "../http/compress.ts";
 import { html, renderHtml, type Html } from "../lib/html.ts";
 import { layout, type Frame } from "./layout.ts";
 import type { StatePage } from "./state-page.ts";
 
-/** Sends a whole page; one that shows a secret is not compressed. */
-export function sendHtml(reply: FastifyReply, status: number, page: Html, isSecret = false): FastifyReply {
-  if (isSecret) withoutCompression(reply);
+/** Sends a whole page. */
+export function sendHtml(reply: FastifyReply, status: number, page: Html): FastifyReply {
   return reply.code(status).type("text/html; charset=utf-8").send(renderHtml(page));
 }
 

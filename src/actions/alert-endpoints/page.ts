@@ -89,7 +89,6 @@ function showSecret(
   return {
     view: {
       title: "The signing secret",
-      isSecret: true,
       body: html`<h1>The signing secret of ${name}</h1>
         <p class="banner" role="status">
           It is shown only once: copy it now and give it to the receiver, which uses it to verify messages.

@@ -245,7 +245,6 @@ function linkView(
   const mail = `mailto:?subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(text)}`;
   return {
     title,
-    isSecret: true,
     body: html`<h1>${title}</h1>
       <p>
         Give this link only to ${name}: anyone who opens it is signed in as them. It is shown only once and

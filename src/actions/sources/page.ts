@@ -423,7 +423,7 @@ const connectPage = definePage<ConnectData>({
       follow: ({ secret }, call) => {
         const { title } = sourceOf(call);
         const link = secret?.reveal() ?? "";
-        return { view: { title: `Approve at ${title}`, body: approve(title, link), isSecret: true } };
+        return { view: { title: `Approve at ${title}`, body: approve(title, link) } };
       },
     }),
   ],

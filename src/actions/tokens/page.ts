@@ -320,7 +320,6 @@ function issuedView(
   const path = scopes.flatMap(endpointsOf)[0]?.path ?? "/api/v1/entities";
   return {
     title: "Your new token",
-    isSecret: true,
     body: html`<h1>Your new token</h1>
       <p class="banner" role="status">
         This is the token “${name}”. It is shown only once: copy it now and store it where you keep passwords.
