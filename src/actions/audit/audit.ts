@@ -1,10 +1,9 @@
 import { csvText, guardedText } from "../../lib/csv-text.ts";
 import { dayFromText } from "../../lib/month.ts";
-import type { Database } from "../../store/database.ts";
 import { listAudit, listAuditOfAll, listInstallationEvents } from "./queries.ts";
-import type { AuditFilter, AuditPosition, AuditRow } from "./queries.ts";
-import { defineList, type ActionCaller, type WorkspaceCaller } from "../action.ts";
-import { anyText, optional, own } from "../field.ts";
+import type { AuditPosition, AuditRow } from "./queries.ts";
+import { defineList, type ActionCaller, type ListPage, type WorkspaceCaller } from "../action.ts";
+import { anyText, optional, own, readInput, type Given } from "../field.ts";
 import { readDay, readInstant } from "../input.ts";
 import { invalid } from "../refusal.ts";
 import { ACTIONS, LISTS } from "../registry.ts";
@@ -16,8 +15,9 @@ export type AuditChange = { name: string; before: string | null; after: string |
 
 type AuditCaller = ActionCaller & Pick<WorkspaceCaller, "workspace">;
 
-/** An action as people read it. */
-export type ShownAction = {
+/** An action as people read it; `workspace` null: it concerned the installation. */
+export type ListedAction = {
+  workspace: string | null;
   happened_at: Date;
   /** A person's name, "Operator", "Merchant", a source, or "removed member". */
   who: string;
@@ -29,13 +29,8 @@ export type ShownAction = {
   changes: AuditChange[];
   /** An address; of a command the operating system's user; null = a source, or a command of an earlier version. */
   origin: string | null;
+  cursor: string;
 };
-
-/** The requested actions, as in an address: `from` and `to` are days, both included. "" = any. */
-export type AuditQuery = { who?: string; action?: string; from?: string; to?: string };
-
-/** `next`: where the page after this one begins; null = this is the last. */
-export type AuditPage = { actions: ShownAction[]; next: string | null };
 
 const DAY_MS = 86_400_000;
 const CSV_ROWS_PER_READ = 1000;
@@ -59,18 +54,23 @@ const FILTERS = {
     own("Since", readInstant, { placeholder: "when", hint: "only from this day or moment on, in UTC" }),
   ),
   who: optional(
-    anyText("Who", {
+    own("Who", readStoredName, {
       placeholder: "actor",
       hint: "only by this actor, such as operator or user:<id>",
     }),
   ),
   action: optional(
-    anyText("Action", { placeholder: "name", hint: "only this action, such as token.create" }),
+    own("Action", readStoredName, { placeholder: "name", hint: "only this action, such as token.create" }),
   ),
 };
 
-/** `workspace` null = it concerned the installation. */
-type ListedAction = ShownAction & { workspace: string | null; cursor: string };
+/** Of one workspace's page: both days are included. */
+const OF_WORKSPACE = {
+  who: FILTERS.who,
+  action: FILTERS.action,
+  from: optional(own("The first day", (subject, text) => new Date(readDay(subject, text)))),
+  to: optional(own("The last day", (subject, text) => new Date(Date.parse(readDay(subject, text)) + DAY_MS))),
+};
 
 /** The newest actions on workspaces and on the installation. */
 export const auditListOfAll = defineList<ListedAction, ActionCaller, typeof FILTERS>({
@@ -103,38 +103,27 @@ export const auditListOfAll = defineList<ListedAction, ActionCaller, typeof FILT
           ]
         : await listAudit(database, workspace.shop_key, filter, position, limit);
     const newest = rows.toSorted((left, right) => (placeOf(left) < placeOf(right) ? 1 : -1)).slice(0, limit);
-    return newest.map((row) => {
-      const place = row.shop_domain ?? workspace?.shop_domain ?? null;
-      return { workspace: place, ...shownAction(row), cursor: placeOf(row) };
-    });
+    return newest.map((row) => listedAction(row, row.shop_domain ?? workspace?.shop_domain ?? null));
   },
 });
 
-/** One page of a workspace's actions, newest first. Throws a `Refusal` for an invalid day or cursor. */
+/** A page of a workspace's actions, newest first. Throws a `Refusal` for an invalid filter or cursor. */
 export async function showAudit(
-  { database, actor, workspace }: AuditCaller,
-  request: { query: AuditQuery; cursor: string | null; limit: number },
-): Promise<AuditPage> {
+  { database, actor, workspace, now }: AuditCaller,
+  given: Given,
+  { after, limit }: ListPage,
+): Promise<ListedAction[]> {
   requireRight(actor, readAudit);
-  const place = request.cursor === null ? null : Buffer.from(request.cursor, "base64url").toString();
-  const position = readPlace(place, "This cursor is not from this page. Start at the first page.");
-  const filter = readFilter(request.query);
-  const rows = await listAudit(database, workspace.shop_key, filter, position, request.limit + 1);
-  const shown = rows.slice(0, request.limit);
-  const last = shown.at(-1);
-  return {
-    actions: shown.map(shownAction),
-    next: rows.length > shown.length && last ? Buffer.from(placeOf(last)).toString("base64url") : null,
-  };
+  const { who, ...filter } = readInput(OF_WORKSPACE, given, now);
+  const position = readPlace(after, "This cursor is not from this page. Start at the first page.");
+  const rows = await listAudit(database, workspace.shop_key, { actor: who, ...filter }, position, limit);
+  return rows.map((row) => listedAction(row, workspace.shop_domain));
 }
 
 /** The same, all of it, as CSV in pieces. */
-export function auditCsv(
-  { database, actor, workspace }: AuditCaller,
-  query: AuditQuery,
-): AsyncGenerator<string> {
-  requireRight(actor, readAudit);
-  return csvPieces(database, workspace.shop_key, readFilter(query));
+export async function auditCsv(caller: AuditCaller, given: Given): Promise<AsyncGenerator<string>> {
+  const pageAfter = (after: string | null) => showAudit(caller, given, { after, limit: CSV_ROWS_PER_READ });
+  return csvPieces(await pageAfter(null), pageAfter);
 }
 
 /** "role: viewer → admin", for where there is no table. */
@@ -143,25 +132,25 @@ function changeText({ name, before, after }: AuditChange): string {
   return `${name}: ${before} → ${after ?? "none"}`;
 }
 
-async function* csvPieces(database: Database, shopKey: number, filter: AuditFilter): AsyncGenerator<string> {
+async function* csvPieces(
+  first: ListedAction[],
+  pageAfter: (after: string) => Promise<ListedAction[]>,
+): AsyncGenerator<string> {
   yield csvText([["happened_at", "who", "actor", "action", "what", "changes", "origin"]]);
-  let position: AuditPosition | null = null;
-  for (;;) {
-    const rows: AuditRow[] = await listAudit(database, shopKey, filter, position, CSV_ROWS_PER_READ);
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    yield csvText(rows.map((row) => csvCells(shownAction(row)).map(guardedText)));
-    position = [last.position, last.audit_id];
+  for (let rows = first, last = rows.at(-1); last !== undefined; last = rows.at(-1)) {
+    yield csvText(rows.map((row) => csvCells(row).map(guardedText)));
+    rows = await pageAfter(last.cursor);
   }
 }
 
-function csvCells({ happened_at: at, who, actor, action, what, changes, origin }: ShownAction): string[] {
+function csvCells({ happened_at: at, who, actor, action, what, changes, origin }: ListedAction): string[] {
   return [at.toISOString(), who, actor, action, what, changes.map(changeText).join("; "), origin ?? ""];
 }
 
-function shownAction(row: AuditRow): ShownAction {
+function listedAction(row: AuditRow, workspace: string | null): ListedAction {
   const { happened_at, actor, action, origin } = row;
   return {
+    workspace,
     happened_at,
     who: whoOf(row),
     actor,
@@ -170,6 +159,7 @@ function shownAction(row: AuditRow): ShownAction {
     what: AUDIT_WORDS[action] ?? action,
     changes: changesOf(row),
     origin,
+    cursor: placeOf(row),
   };
 }
 
@@ -200,25 +190,9 @@ function valueText(value: unknown): string {
   return value.replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z$/u, "$1 $2 UTC");
 }
 
-function readFilter({ who = "", action = "", from = "", to = "" }: AuditQuery): AuditFilter {
-  const last = readAuditDay("to", to);
-  return {
-    actor: readStoredName("Who", who),
-    action: readStoredName("The action", action),
-    from: readAuditDay("from", from),
-    to: last === null ? null : new Date(last.getTime() + DAY_MS),
-  };
-}
-
-function readStoredName(name: string, value: string): string | null {
-  if (value === "" || STORED_NAME.test(value)) return value === "" ? null : value;
-  throw invalid(`${name} must be one of the list.`);
-}
-
-/** The first moment of a day of a filter; null = none is given. Throws a `Refusal`. */
-export function readAuditDay(name: "from" | "to", day: string): Date | null {
-  if (day === "") return null;
-  return new Date(`${readDay(name === "from" ? "The first day" : "The last day", day)}T00:00:00Z`);
+function readStoredName(subject: string, name: string): string {
+  if (STORED_NAME.test(name)) return name;
+  throw invalid(`${subject} must be a name as the audit stores it, such as operator or token.create.`);
 }
 
 /** As the database orders rows. */

@@ -11,11 +11,11 @@ import { html, type Html } from "../../lib/html.ts";
 import { keptAuditText } from "../../lib/retention.ts";
 import { userName } from "../../lib/user-name.ts";
 import { readList } from "../action.ts";
+import { textInput } from "../field.ts";
 import { memberList } from "../members/actions.ts";
 import { Refusal } from "../refusal.ts";
 import { readAudit } from "../right.ts";
-import { AUDIT_WORDS, auditCsv, readAuditDay, showAudit } from "./audit.ts";
-import type { AuditChange, AuditPage, AuditQuery } from "./audit.ts";
+import { AUDIT_WORDS, auditCsv, showAudit, type AuditChange, type ListedAction } from "./audit.ts";
 
 const PATH = "/settings/audit";
 const TITLE = "Audit";
@@ -23,7 +23,10 @@ const CSV = { name: "audit.csv", title: "Download everything shown by this filte
 const LIMIT = 50;
 const FILTERS = ["who", "action", "from", "to"] as const;
 
-type Data = AuditPage & {
+type Data = {
+  actions: ListedAction[];
+  /** Where the page after this one begins; null = this is the last. */
+  next: string | null;
   /** Possible actors: the members by name. */
   people: { actor: string; name: string }[];
   /** How far back it reaches; null = to its beginning. */
@@ -39,13 +42,14 @@ export const auditPage = definePage<Data>({
   takes: [...FILTERS, "cursor"],
   about: async () => "Who changed what, and when.",
   data: async (call) => {
-    requireDays(call.query);
     const caller = await call.caller();
-    const cursor = call.query["cursor"] ?? null;
-    const page = await showAudit(caller, { query: queryOf(call.query), cursor, limit: LIMIT });
+    const page = { after: call.query["cursor"] ?? null, limit: LIMIT + 1 };
+    const found = await showAudit(caller, textInput(call.query), page).catch(refuseAtFields);
+    const actions = found.slice(0, LIMIT);
+    const next = found.length > LIMIT ? (actions.at(-1)?.cursor ?? null) : null;
     const list = await readList(memberList, caller);
     const people = list.map(({ user_id: id, name }) => ({ actor: userName(id), name }));
-    return { ...page, people, kept: keptAuditText(caller.retention) };
+    return { actions, next, people, kept: keptAuditText(caller.retention) };
   },
   view: (data, call) => ({
     title: TITLE,
@@ -67,7 +71,7 @@ export const auditPage = definePage<Data>({
       path: `${PATH}/csv`,
       right: readAudit,
       perform: async ({ form: sent, caller, shopDomain }) => {
-        const pieces = auditCsv(await caller(), queryOf(Object.fromEntries(sent)));
+        const pieces = await auditCsv(await caller(), textInput(Object.fromEntries(sent)));
         const file = { name: `audit_${shopDomain}.csv`, type: "text/csv; charset=utf-8" };
         return { file: { ...file, body: Readable.from(pieces) } };
       },
@@ -75,24 +79,10 @@ export const auditPage = definePage<Data>({
   ],
 });
 
-type Query = Readonly<Record<string, string>>;
-
-function queryOf(query: Query): AuditQuery {
-  return pick(query, FILTERS);
-}
-
-/** An invalid day is reported at its field. Throws `ApiError`. */
-function requireDays(query: Query): void {
-  const problems = (["from", "to"] as const).flatMap((name) => {
-    try {
-      readAuditDay(name, query[name] ?? "");
-      return [];
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return [{ name, sentence: error.message }];
-    }
-  });
-  if (problems.length > 0) throw invalidParameters(problems);
+/** An invalid filter is reported at its field. */
+function refuseAtFields(error: unknown): never {
+  const isOfFields = error instanceof Refusal && error.problems.length > 0;
+  throw isOfFields ? invalidParameters(error.problems) : error;
 }
 
 const NO_PERSON = [
