@@ -1,13 +1,18 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import { readList, runAction, type Action, type ActionCaller, type List } from "../actions/action.ts";
 import { auditListOfAll } from "../actions/audit/audit.ts";
 import { formInput, textInput, type Choice, type Field, type Fields } from "../actions/field.ts";
 import { disableUser, enableUser, userList } from "../actions/people/actions.ts";
 import { planList } from "../actions/plan/actions.ts";
-import { STATUS_OF_REFUSAL, type Refusal } from "../actions/refusal.ts";
+import { STATUS_OF_REFUSAL } from "../actions/refusal.ts";
 import { requireRight } from "../actions/right.ts";
 import { setWorkspace } from "../actions/workspace/settings.ts";
-import { requireWorkspace, workspaceList, workspaceOverview } from "../actions/workspace/workspace.ts";
+import {
+  requireWorkspace,
+  WORKSPACE_COLUMNS,
+  workspaceList,
+  workspaceOverview,
+} from "../actions/workspace/workspace.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import { capital } from "../lib/capital.ts";
 import { html, type Html } from "../lib/html.ts";
@@ -30,7 +35,7 @@ import {
   type Routes,
   type SessionContext,
 } from "./session-context.ts";
-import { forbidden, statePage, unconfirmed } from "./state-page.ts";
+import { forbidden, statePage } from "./state-page.ts";
 import { fact, pageLinks, rows, tableOf, tabs } from "./views/blocks.ts";
 import { filterForm, selectField as choiceOf, textField } from "./views/filters.ts";
 import { actionForm, refusal, selectField, type FormPlace } from "./views/form.ts";
@@ -55,7 +60,8 @@ type Asked = FormPlace & {
   tab: string;
   context: SessionContext;
 };
-type View = (asked: Asked) => Promise<{ title: string; body: Html }>;
+/** `title`: if it is not the tab's. */
+type View = (asked: Asked) => Promise<{ title?: string; body: Html }>;
 
 /**
  * The pages of operators: lists and actions of the commands, without any store's figures. The right of an operator is read
@@ -103,42 +109,38 @@ function show(
   view: View,
   form?: RefusedAction,
 ): Promise<FastifyReply> {
-  const { request } = own;
+  const { request, reply, visitor } = own;
   const shown = async (): Promise<FastifyReply> => {
-    if (form?.refused.kind === "forbidden" || form?.refused.kind === "unconfirmed") throw form.refused;
     const domain = formOf(request).get("domain");
     const query = domain === null ? queryOf(request) : { domain };
-    const tab = tabOf(request);
-    const place = formPlace(request, withQuery, form);
-    const { title, body } = await view({ ...place, context, caller: ownCaller(context, own), query, tab });
+    const [tab, name] = TABS.findLast(([href]) => request.raw.url?.startsWith(href)) ?? TABS[0];
+    const place = formPlace(request, (path, parameters) => withQuery(path || tab, parameters), form);
+    const { title = name, body } = await view({
+      ...place,
+      context,
+      caller: ownCaller(context, own),
+      query,
+      tab,
+    });
     const links = TABS.map(([href, text]) => ({ href, text, isCurrent: href === tab }));
     const markup = html`<h1>Operator</h1>
-      ${tabs("Operator pages", links)} ${body}`;
+      ${tabs("Operator pages", links)} ${form && refusal(place, form.action.name)} ${body}`;
     return showOwn(context, own, { title, body: markup, refused: form?.refused });
   };
-  return orRefused(shown, (refused) => showRefused(own, refused));
-}
-
-function tabOf({ raw }: FastifyRequest): string {
-  return TABS.findLast(([href]) => raw.url?.startsWith(href))?.[0] ?? HOME;
-}
-
-function showRefused({ request, reply, visitor }: OwnRequest, { kind, message }: Refusal): FastifyReply {
-  noteRefusal(request, message);
-  const { name } = visitor.person;
-  if (kind === "forbidden") return showState(reply, forbidden(message), name);
-  if (kind === "unconfirmed") return showState(reply, unconfirmed(message, tabOf(request)), name);
-  const next = html`<p class="banner refused" role="alert">${message}</p>
-    <p><a href="${HOME}">Workspaces</a></p>`;
-  return showState(reply, statePage(STATUS_OF_REFUSAL[kind], "This page cannot be shown", next), name);
+  return orRefused(shown, ({ kind, message }) => {
+    noteRefusal(request, message);
+    const next = html`<p class="banner refused" role="alert">${message}</p>
+      <p><a href="${HOME}">Workspaces</a></p>`;
+    const other = statePage(STATUS_OF_REFUSAL[kind], "This page cannot be shown", next);
+    return showState(reply, kind === "forbidden" ? forbidden(message) : other, visitor.person.name);
+  });
 }
 
 const workspacesView = listView(workspaceOverview, {
-  title: "Workspaces",
   caption: "Workspaces, by domain",
-  drawn: () => ({
+  drawn: {
     domain: ({ shop_domain: domain }) => html`<a href="${workspaceHref(domain)}">${domain}</a>`,
-  }),
+  },
   choices: async (caller) => ({ plan: await plansOf(caller) }),
 });
 
@@ -158,7 +160,7 @@ const workspaceView: View = async (asked) => {
     const options = [["", `Unchanged: ${row[name]}`] as const, ...choices];
     return selectField(asked, setWorkspace.name, { name, label, options });
   });
-  const state = Object.entries(workspaceList.columns).map(([name, cell]) =>
+  const state = Object.entries(WORKSPACE_COLUMNS).map(([name, cell]) =>
     fact(capital(name), cellText(cell(row))),
   );
   return {
@@ -167,26 +169,22 @@ const workspaceView: View = async (asked) => {
       ${rows(state)}
       ${requested !== null && html`<p class="banner">Its owner asks for ${requested}: ${row.plan_request_reason ?? ""}</p>`}
       <h3>Settings</h3>
-      ${refusal(asked, setWorkspace.name)}
       ${actionForm(asked, { path: WORKSPACE, button: setWorkspace.title, kept: { domain } }, fields)}`,
   };
 };
 
 const peopleView = listView(userList, {
-  title: "People",
   caption: "People, by name",
-  actions: [disableUser, enableUser],
-  drawn: (asked) => ({
-    action: ({ user_id: person, name, disabled_at: since }) => {
+  drawn: {
+    action: ({ user_id: person, name, disabled_at: since }, place) => {
       const [{ title }, word] = since === null ? [disableUser, "disable"] : [enableUser, "enable"];
       const button = title.replace("person", () => name);
-      return actionForm(asked, { path: `${PEOPLE}/${word}`, button, variant: "quiet", kept: { person } });
+      return actionForm(place, { path: `${PEOPLE}/${word}`, button, variant: "quiet", kept: { person } });
     },
-  }),
+  },
 });
 
 const auditView = listView(auditListOfAll, {
-  title: "Audit",
   caption: "Actions on workspaces and the installation, newest first",
 });
 
@@ -194,29 +192,27 @@ const healthView: View = async ({ caller: { actor }, context }) => {
   requireRight(actor, workspaceList);
   const checks = await context.checkRunning();
   const firing = checks.filter(({ alert }) => alert !== null);
-  const sorted = [...firing, ...checks.filter(({ alert }) => alert === null)];
+  const sorted = new Set([...firing, ...checks]);
   return {
-    title: "Health",
     body: html`<p class="banner ${firing.length > 0 && "warn"}">
         ${firing.length === 0 ? "No alert is firing." : `Alerts firing: ${firing.length}.`}
       </p>
-      ${tableOf("Checks of workers, sources, deliveries and backups", sorted, [
-        ["Check", ({ name }) => name],
-        ["Alert", ({ alert }) => alert ?? "–"],
-        ["Found", ({ message }) => message],
-      ])}`,
+      ${tableOf(
+        "Checks of workers, sources, deliveries and backups",
+        [...sorted],
+        [
+          ["Check", ({ name }) => name],
+          ["Alert", ({ alert }) => alert ?? "–"],
+          ["Found", ({ message }) => message],
+        ],
+      )}`,
   };
 };
 
-/** Columns that a page draws itself, by their headings. */
-type Drawn<Row> = Readonly<Record<string, (row: Row) => Html>>;
-
 type Look<Row> = {
-  title: string;
   caption: string;
-  /** Of its rows: why one was refused is above them. */
-  actions?: readonly { name: string }[];
-  drawn?: (asked: Asked) => Drawn<Row>;
+  /** Columns that the page draws itself, by their headings. */
+  drawn?: Readonly<Record<string, (row: Row, place: FormPlace) => Html>>;
   /** Values of filters, by name, that only the database knows. */
   choices?: (caller: ActionCaller) => Promise<Readonly<Record<string, readonly Choice[]>>>;
 };
@@ -224,7 +220,7 @@ type Look<Row> = {
 /** A page of a list, with its filters. */
 function listView<Row extends object, Inputs extends Fields>(
   list: List<Row, ActionCaller, Inputs>,
-  { title, caption, actions = [], drawn, choices: choicesOf }: Look<Row>,
+  { caption, drawn = {}, choices: choicesOf }: Look<Row>,
 ): View {
   return async (asked) => {
     const { caller, query, tab } = asked;
@@ -237,16 +233,15 @@ function listView<Row extends object, Inputs extends Fields>(
         ? textField(name, label, query[name], "search")
         : choiceOf(name, label, query[name] ?? "", [["", "any"], ...choices]);
     });
-    const own: Drawn<Row> = drawn?.(asked) ?? {};
-    const heads = Object.keys({ ...list.columns, ...own }).map(
-      (head) => [capital(head), own[head] ?? ((row: Row) => cellText(list.columns[head]?.(row)))] as const,
-    );
+    const heads = Object.keys({ ...list.columns, ...drawn }).map((head) => {
+      const cell = (row: Row) => drawn[head]?.(row, asked) ?? cellText(list.columns[head]?.(row));
+      return [capital(head), cell] as const;
+    });
     const shown = found.slice(0, ROWS_PER_PAGE);
     const last = found.length > shown.length ? shown.at(-1) : undefined;
-    const next = last === undefined ? null : (list.pages?.cursor(last) ?? null);
+    const next = (last && list.pages?.cursor(last)) ?? null;
     return {
-      title,
-      body: html`${actions.map(({ name }) => refusal(asked, name))} ${filterForm(asked, tab, {}, fields)}
+      body: html`${filterForm(asked, tab, {}, fields)}
         ${shown.length === 0 ? html`<p class="banner">Nothing matches.</p>` : tableOf(`${caption}. Times are in UTC.`, shown, heads)}
         ${pageLinks(asked, tab, next, "after")}`,
     };

@@ -222,10 +222,23 @@ export const ANY_WORKSPACE: WorkspaceFilter = {
   limit: 1000,
 };
 
-/** A page of the workspaces, by domain: workspace_by_domain. */
-export const listWorkspaces = query<DirectoryRow, [filter: WorkspaceFilter]>(
+/** A workspace with its requests of 30 days, and its sources; `failing`: those whose last run failed, or that refuse us. */
+export type ListedWorkspace = DirectoryRow & {
+  requests: number;
+  last_synced_at: Date | null;
+  failing: number;
+};
+
+/** A page of the workspaces, by domain: workspace_by_domain, and the primary keys of their usage and sources. */
+export const listWorkspaces = query<ListedWorkspace, [filter: WorkspaceFilter]>(
   "list_workspaces",
-  `select ${COLUMNS} from workspace w ${WITH_REQUEST}
+  `select ${COLUMNS},
+          (select coalesce(sum(u.requests), 0)::bigint from daily_usage u
+            where u.shop_key = w.shop_key and u.day > (now() at time zone 'UTC')::date - 30) as requests,
+          (select max(s.last_synced_at) from data_source s where s.shop_key = w.shop_key) as last_synced_at,
+          (select count(*) from data_source s
+            where s.shop_key = w.shop_key and s.status in ('failed', 'disconnected')) as failing
+     from workspace w ${WITH_REQUEST}
           where w.shop_domain > $1 and ($2::text is null or position($2 in w.shop_domain) > 0)
             and ($3::text is null or w.plan_key = $3) and ($4::text is null or w.billing_status = $4)
             and ($5::text is null or ${SERVED_READINESS} = $5)
@@ -238,26 +251,6 @@ export const listWorkspaces = query<DirectoryRow, [filter: WorkspaceFilter]>(
     readiness,
     limit,
   ],
-);
-
-/** How a workspace is used and fed; `failing`: its sources whose last run failed, or that refuse us. */
-export type ActivityRow = {
-  shop_key: number;
-  requests: number;
-  last_synced_at: Date | null;
-  failing: number;
-};
-
-/** Of the workspaces of one page, with their requests since a day: primary keys of all three. */
-export const listActivity = query<ActivityRow, [shopKeys: readonly number[], since: Date]>(
-  "list_activity",
-  `select w.shop_key,
-          (select coalesce(sum(u.requests), 0)::bigint from daily_usage u
-            where u.shop_key = w.shop_key and u.day > ($2 at time zone 'UTC')::date) as requests,
-          (select max(s.last_synced_at) from data_source s where s.shop_key = w.shop_key) as last_synced_at,
-          (select count(*) from data_source s
-            where s.shop_key = w.shop_key and s.status in ('failed', 'disconnected')) as failing
-     from workspace w where w.shop_key = any($1)`,
 );
 
 /** The next shop key: assigned by the coordinator, since each node would count in its own range. */

@@ -6,8 +6,8 @@ import type { Actor } from "../actor.ts";
 import { anyText, oneOf, optional, own } from "../field.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { requireRight } from "../right.ts";
-import { findWorkspace, listActivity, listWorkspaces, closeSetupList, readSetup } from "./queries.ts";
-import type { ActivityRow, Setup } from "./queries.ts";
+import { findWorkspace, listWorkspaces, closeSetupList, readSetup } from "./queries.ts";
+import type { ListedWorkspace, Setup } from "./queries.ts";
 
 /** A workspace as it is shown: without the key that only the database uses. */
 export type ShownWorkspace = Omit<DirectoryRow, "shop_key">;
@@ -40,22 +40,25 @@ const FILTERS = {
   ),
 };
 
+/** By heading, what lists and pages show of a workspace. */
+export const WORKSPACE_COLUMNS = {
+  domain: ({ shop_domain: domain }: ShownWorkspace) => domain,
+  currency: ({ currency_code: currency }: ShownWorkspace) => currency,
+  plan: ({ plan, requested_plan: requested }: ShownWorkspace) =>
+    requested === null ? plan : `${plan}, asks for ${requested}`,
+  billing: ({ billing }: ShownWorkspace) => billing,
+  readiness: ({ readiness }: ShownWorkspace) => readiness,
+  "data as of": ({ data_as_of: asOf }: ShownWorkspace) => asOf,
+};
+
 /** The workspaces, by domain. */
-export const workspaceList = defineList<ShownWorkspace, ActionCaller, typeof FILTERS>({
+export const workspaceList = defineList<Omit<ListedWorkspace, "shop_key">, ActionCaller, typeof FILTERS>({
   name: "workspaces.read",
   about: "Show the workspaces.",
   past: "Read the list of workspaces",
   least: "operator",
   hasNoWorkspace: true,
-  columns: {
-    domain: ({ shop_domain: domain }) => domain,
-    currency: ({ currency_code: currency }) => currency,
-    plan: ({ plan, requested_plan: requested }) =>
-      requested === null ? plan : `${plan}, asks for ${requested}`,
-    billing: ({ billing }) => billing,
-    readiness: ({ readiness }) => readiness,
-    "data as of": ({ data_as_of: asOf }) => asOf,
-  },
+  columns: WORKSPACE_COLUMNS,
   input: FILTERS,
   pages: {
     cursor: ({ shop_domain: domain }) => domain,
@@ -67,32 +70,16 @@ export const workspaceList = defineList<ShownWorkspace, ActionCaller, typeof FIL
     (await listWorkspaces(database, { search, ...asked, ...page })).map(shownWorkspace),
 });
 
-const USAGE_MS = 30 * 86_400_000;
-
 /** The same, with how each is used and fed. */
-export const workspaceOverview = defineList<
-  ShownWorkspace & Omit<ActivityRow, "shop_key">,
-  ActionCaller,
-  typeof FILTERS
->({
+export const workspaceOverview: typeof workspaceList = {
   ...workspaceList,
   columns: {
-    ...workspaceList.columns,
+    ...WORKSPACE_COLUMNS,
     "last sync": ({ last_synced_at: at }) => at,
     "failing sources": ({ failing }) => failing,
     "requests in 30 days": ({ requests }) => requests,
   },
-  rows: async ({ database, now }, { q: search, ...asked }, page) => {
-    const found = await listWorkspaces(database, { search, ...asked, ...page });
-    const keys = found.map(({ shop_key: key }) => key);
-    const activity = await listActivity(database, keys, new Date(now.getTime() - USAGE_MS));
-    const byKey = new Map(activity.map((row) => [row.shop_key, row]));
-    return found.map((row) => {
-      const { requests = 0, last_synced_at = null, failing = 0 } = byKey.get(row.shop_key) ?? {};
-      return { ...shownWorkspace(row), requests, last_synced_at, failing };
-    });
-  },
-});
+};
 
 /** The workspace of a domain as somebody wrote it; throws a `Refusal` when there is none. */
 export async function requireWorkspace(database: Queryable, domain: string): Promise<DirectoryRow> {
@@ -104,7 +91,10 @@ export async function requireWorkspace(database: Queryable, domain: string): Pro
   );
 }
 
-export function shownWorkspace({ shop_key: _shopKey, ...shown }: DirectoryRow): ShownWorkspace {
+export function shownWorkspace<Row extends DirectoryRow>({
+  shop_key: _shopKey,
+  ...shown
+}: Row): Omit<Row, "shop_key"> {
   return shown;
 }
 
