@@ -1,20 +1,18 @@
-import { timingSafeEqual } from "node:crypto";
 import { isVerifier, newGrantSecret, OauthError, readGrantSecret } from "../../access/oauth.ts";
 import type { GrantSecret } from "../../access/oauth.ts";
 import { hashOf, newSecret } from "../../access/secret.ts";
 import { hashSecret, parseToken, renewToken, shopKeyOfTokenId } from "../../access/token.ts";
 import { SCOPES } from "../../contract/endpoint.ts";
 import type { Keys } from "../../lib/keys.ts";
-import type { Connection, Database } from "../../store/database.ts";
+import type { Database } from "../../store/database.ts";
 import { holdWhetherMoving } from "../../store/queries/workspace-directory.ts";
+import { endGrants, holdRole } from "../../store/queries/workspace-member.ts";
 import { defineAction, ShownSecret, type ActionContext, type WorkspaceCaller } from "../action.ts";
-import type { Actor } from "../actor.ts";
-import { recordAction } from "../audit/record.ts";
 import { someOf } from "../field.ts";
 import { mayDo } from "../right.ts";
-import { insertNewToken, SCOPE_WORDS, revokeToken } from "../tokens/actions.ts";
-import { lockToken, revokeToken as endToken } from "../tokens/queries.ts";
-import { insertGrant, findGrant, holdGranter, renewAccess, renewGrant } from "./queries.ts";
+import { insertNewToken, SCOPE_WORDS } from "../tokens/actions.ts";
+import { lockToken } from "../tokens/queries.ts";
+import { insertGrant, findGrant, renewAccess, renewGrant } from "./queries.ts";
 import type { GrantRow } from "./queries.ts";
 
 /** The access that an app requests, from its request and its registration. */
@@ -113,17 +111,15 @@ export async function endGrant(caller: GrantCaller, token: string): Promise<void
   // Somebody who guesses locks no row, and does not learn which workspaces are moving.
   const found = await findGrant(caller.database, shopKey, tokenId);
   if (found === null || !isOfClient(found, caller)) return;
+  const isHash = hashesOf(caller);
+  const isOwn =
+    access === null
+      ? isHash(refresh?.family ?? "", found.family_hash)
+      : isHash(access.secret, found.secret_hash);
+  if (!isOwn) return;
   await caller.database.transaction(async (connection) => {
     if ((await holdWhetherMoving(connection, shopKey)) === true) throw MOVING;
-    const held = await lockToken(connection, shopKey, tokenId);
-    const grant = await findGrant(connection, shopKey, tokenId);
-    if (held === null || grant === null) return;
-    const isHash = hashesOf(caller);
-    const isOwn =
-      access === null
-        ? isHash(refresh?.family ?? "", grant.family_hash)
-        : isHash(access.secret, grant.secret_hash);
-    if (isOwn) await end(connection, { ...caller, shopKey, tokenId, reason: "by the app" });
+    await endGrants(connection, shopKey, { tokenId }, endBy(caller, "by the app"));
   });
 }
 
@@ -151,17 +147,17 @@ export async function exchange(caller: GrantCaller, text: string, proof: CodePro
   if (found === null || !isOfClient(found, caller)) throw NOT_VALID;
   const issued = await database.transaction(async (connection) => {
     // Members are locked before rows of the workspace, as everywhere (`holdRights`).
-    const role = await holdGranter(connection, shopKey, found.created_by.replace(/^user:/u, ""));
+    const role = await holdRole(connection, shopKey, found.created_by.replace(/^user:/u, ""));
     if ((await holdWhetherMoving(connection, shopKey)) !== false) throw MOVING;
-    const token = await lockToken(connection, shopKey, tokenId);
+    await lockToken(connection, shopKey, tokenId);
     const grant = await findGrant(connection, shopKey, tokenId);
-    if (token === null || grant === null) throw NOT_VALID;
+    if (grant === null) throw NOT_VALID;
     const verdict = judge(grant, given, proof, caller);
     if (verdict === "unknown") throw NOT_VALID;
-    if (token.revoked_at !== null || verdict === "expired") throw ENDED;
+    if (grant.revoked_at !== null || verdict === "expired") throw ENDED;
     // Returned, so that the transaction is committed.
     const ended = async (reason: string, answer = ENDED): Promise<OauthError> => {
-      await end(connection, { ...caller, shopKey, tokenId, reason });
+      await endGrants(connection, shopKey, { tokenId }, endBy(caller, reason));
       return answer;
     };
     if (verdict === "used") return ended("a code or refresh token was used twice", NOT_VALID);
@@ -192,15 +188,8 @@ function isOfClient(grant: GrantRow, { clientId }: GrantCaller): boolean {
 
 function hashesOf({ keys }: GrantCaller) {
   return (secret: string, hash: Buffer | null): boolean =>
-    hash !== null && timingSafeEqual(hashSecret(secret, keys.tokenPepper), hash);
+    hash?.equals(hashSecret(secret, keys.tokenPepper)) === true;
 }
-
-type Ending = { shopKey: number; tokenId: string; reason: string; address: string };
 
 /** The audit shows it as a revoked token, by the app. */
-async function end(connection: Connection, { shopKey, tokenId, reason, address }: Ending): Promise<void> {
-  if ((await endToken(connection, shopKey, tokenId)) === null) return;
-  const actor: Actor = { name: "app", origin: address, standing: "person", isFresh: false, session: null };
-  const detail = { token_id: tokenId, reason };
-  await recordAction(connection, actor, { shopKey, action: revokeToken.name, detail });
-}
+const endBy = ({ address: origin }: GrantCaller, reason: string) => ({ name: "app", origin, reason });

@@ -1,6 +1,4 @@
-import { command, queryRow, queryValue } from "../../store/query.ts";
-import type { Connection } from "../../store/database.ts";
-import type { Member } from "../../store/workspace.ts";
+import { command, queryRow } from "../../store/query.ts";
 
 type NewGrant = {
   tokenId: string;
@@ -68,17 +66,4 @@ export const renewAccess = command<
   "renew_oauth_access",
   "update api_token set secret_hash = $3, expires_at = $4 where shop_key = $1 and token_id = $2",
   ["secretHash", "expiresAt"],
-);
-
-/** The role of a member who may sign in, locked until the transaction ends; null: none. */
-export const holdGranter = queryValue<Member["role"], [shopKey: number, userId: string], Connection>(
-  "hold_granter",
-  `select m.role from workspace_member m join console_user u on u.user_id = m.user_id
-    where m.shop_key = $1 and m.user_id = $2 and u.disabled_at is null for share of m`,
-);
-
-/** Whether a token belongs to an app. Primary key. */
-export const isOfApp = queryValue<boolean, [shopKey: number, tokenId: string]>(
-  "is_of_app",
-  "select true as is_of_app from oauth_grant where shop_key = $1 and token_id = $2",
 );

@@ -305,7 +305,7 @@ async function changeRole(
   keepAnOwner(context, member);
   await updateRole(connection, shopKey, id, wanted);
   if (!mayDo(wanted, connectApp))
-    await endGrants(connection, shopKey, id, { ...actor, reason: "role changed" });
+    await endGrants(connection, shopKey, { userId: id }, { ...actor, reason: "role changed" });
   return { result, done, audit: { detail: { user_id: id, role: wanted }, before: { role: before } } };
 }
 
@@ -350,7 +350,7 @@ async function endMembership(
 ): Promise<void> {
   await lockPerson(connection, id);
   await deleteMember(connection, shopKey, id);
-  await endGrants(connection, shopKey, id, { ...actor, reason: "member removed" });
+  await endGrants(connection, shopKey, { userId: id }, { ...actor, reason: "member removed" });
   await deleteNotices(connection, shopKey, userName(id));
   await deleteForeignPerson(connection, id);
 }
@@ -366,7 +366,7 @@ async function suspendMembership(
   await lockPerson(connection, id);
   await insertRemoved(connection, shopKey, id, { role: held, now });
   await deleteMember(connection, shopKey, id);
-  await endGrants(connection, shopKey, id, { ...actor, reason: "member removed" });
+  await endGrants(connection, shopKey, { userId: id }, { ...actor, reason: "member removed" });
   await deleteNotices(connection, shopKey, userName(id));
   if (isOperator || isElsewhere) return;
   await deleteSessions(connection, id);

@@ -16,7 +16,7 @@ import {
 import type { TokenRow } from "./queries.ts";
 import { defineAction, defineList, ShownSecret, type ActionContext, type Done } from "../action.ts";
 import { anyText, expiry, lifetime, optional, requestKey, someOf, text, typedName } from "../field.ts";
-import { isOfApp } from "../apps/queries.ts";
+import { findGrant } from "../apps/queries.ts";
 import { attend, sortByAttention, statusOf, type AttendedToken } from "./attention.ts";
 
 /** How many days of requests the list counts, today included. */
@@ -242,7 +242,7 @@ async function refuseSecond({ connection, shopKey }: ActionContext, key: string 
 /** One that has ended, or that another one has replaced already, is not replaced again. */
 async function requireRotatable({ connection, shopKey, now }: ActionContext, token: TokenRow): Promise<void> {
   const { token_id: id } = token;
-  if ((await isOfApp(connection, shopKey, id)) === true) {
+  if ((await findGrant(connection, shopKey, id)) !== null) {
     throw impossible(`The token ${id} is that of a connected app, which renews it by itself.`);
   }
   const status = statusOf(token, now);

@@ -180,11 +180,14 @@ export async function findMember(
   } as unknown as Member;
 }
 
-/** Revokes the tokens of the apps that a person let in to a workspace, with consents not used yet: ranges of the primary keys. */
-const revokeGrants = query<{ token_id: string; is_issued: boolean }, [shopKey: number, userId: string]>(
+/** Revokes the tokens of the apps that a person let in to a workspace, or one, with consents not used yet: ranges of the primary keys. */
+const revokeGrants = query<
+  { token_id: string; is_issued: boolean },
+  [shopKey: number, userId: string | null, tokenId: string | null]
+>(
   "end_oauth_grants",
   `update api_token t set revoked_at = now() from oauth_grant g
-    where t.shop_key = $1 and t.created_by = 'user:' || $2 and t.revoked_at is null
+    where t.shop_key = $1 and (t.created_by = 'user:' || $2::text or t.token_id = $3) and t.revoked_at is null
       and g.shop_key = $1 and g.token_id = t.token_id
    returning t.token_id, g.family_hash is not null as is_issued`,
 );
@@ -192,14 +195,14 @@ const revokeGrants = query<{ token_id: string; is_issued: boolean }, [shopKey: n
 /** Why apps lose their access; the audit shows it as revoked tokens. */
 type GrantEnd = AuditActor & { reason: string };
 
-/** Ends the access of every app that a person let in to a workspace. */
+/** Ends the access of every app that a person let in to a workspace, or of the one with a token. */
 export async function endGrants(
   connection: Connection,
   shopKey: number,
-  userId: string,
+  { userId = null, tokenId = null }: { userId?: string | null; tokenId?: string | null },
   { name: actor, origin, reason }: GrantEnd,
 ): Promise<void> {
-  for (const { token_id, is_issued: isIssued } of await revokeGrants(connection, shopKey, userId)) {
+  for (const { token_id, is_issued: isIssued } of await revokeGrants(connection, shopKey, userId, tokenId)) {
     if (!isIssued) continue;
     const detail = { token_id, reason };
     await insertAuditEvent(connection, shopKey, { actor, origin, action: "token.revoke", detail });
@@ -215,5 +218,5 @@ const listShopKeysOf = queryColumn<number, [userId: string]>(
 /** Ends the access of every app that a person let in, in all their workspaces. */
 export async function endAllGrants(connection: Connection, userId: string, end: GrantEnd): Promise<void> {
   for (const shopKey of await listShopKeysOf(connection, userId))
-    await endGrants(connection, shopKey, userId, end);
+    await endGrants(connection, shopKey, { userId }, end);
 }
