@@ -1,7 +1,7 @@
 import type { Database } from "../store/database.ts";
 import { insertAuditEvent } from "../store/queries/audit.ts";
 import { claimNoticeMail, noticeKey, notifyManagers } from "../store/queries/notice.ts";
-import { BILLING_NOTICE_MS, endBilling, findBillingEnd } from "../store/queries/purchase.ts";
+import { BILLING_NOTICE_MS, endBilling, findBilling } from "../store/queries/purchase.ts";
 import { listOwnerAddresses } from "../store/queries/workspace-member.ts";
 import { sendMail, type SmtpOptions } from "./delivery/mail.ts";
 import { mailText } from "./delivery/texts.ts";
@@ -10,7 +10,7 @@ import { minuteText } from "./wording.ts";
 /** How an installation writes to members; `consoleAddress`: the console's origin for links, null: none. */
 export type MailOptions = { smtp: SmtpOptions; consoleAddress: string | null };
 
-type BillingEnvironment = {
+export type BillingEnvironment = {
   database: Database;
   now: () => Date;
   log: { warn: (about: object, message: string) => void };
@@ -25,10 +25,12 @@ type BillingEnvironment = {
 export async function endOrTellBilling(environment: BillingEnvironment, shopKey: number): Promise<void> {
   const { database, log } = environment;
   const now = environment.now();
-  const end = await findBillingEnd(database, shopKey);
-  if (end === null || end.ends_at.getTime() - now.getTime() > BILLING_NOTICE_MS) return;
-  if (end.ends_at > now) {
-    const notice = billingNotice(end.subscription ?? "", end.ends_at);
+  const found = await findBilling(database, shopKey);
+  const endsAt = found?.billing_ends_at ?? null;
+  if (found?.billing !== "active" || endsAt === null) return;
+  if (endsAt.getTime() - now.getTime() > BILLING_NOTICE_MS) return;
+  if (endsAt > now) {
+    const notice = billingNotice(found.purchase?.name ?? "", endsAt);
     await notifyManagers(database, shopKey, notice);
     await mailOwners(environment, shopKey, notice).catch((error: unknown) =>
       log.warn({ shopKey, err: error }, "the end of billing could not be mailed; it is tried again later"),

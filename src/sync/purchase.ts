@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Connection, Database } from "../store/database.ts";
+import type { Connection } from "../store/database.ts";
 import { insertAuditEvent } from "../store/queries/audit.ts";
 import {
   BILLING_NOTICE_MS,
-  findPurchase,
   lockBilling,
   updateBilling,
   type BillingRow,
@@ -21,19 +20,12 @@ type Found = {
   now: Date;
 };
 
-/** Makes billing and plan of a workspace follow its subscription; a change has its own transaction. */
-export async function followPurchase(database: Database, found: Found): Promise<void> {
-  const known = await findPurchase(database, found.shopKey);
-  if (isDeepStrictEqual(known, purchaseNow(known, found))) return;
-  await database.transaction((connection) => applyPurchase(connection, found));
-}
-
-/** The same in the caller's transaction. */
-export async function applyPurchase(connection: Connection, found: Found): Promise<void> {
+/** Makes billing and plan of a workspace follow its subscription. */
+export async function followPurchase(connection: Connection, found: Found): Promise<void> {
   const { shopKey, source: actor } = found;
   const earlier = await lockBilling(connection, shopKey);
-  if (earlier === null) return;
-  const later = billingAfter(earlier, found);
+  const later = earlier && billingAfter(earlier, found);
+  if (earlier === null || later === null || isDeepStrictEqual(earlier, later)) return;
   await updateBilling(connection, shopKey, later);
   const [before, detail] = [auditOf(earlier), auditOf(later)];
   if (isDeepStrictEqual(before, detail)) return;
@@ -45,9 +37,10 @@ export async function applyPurchase(connection: Connection, found: Found): Promi
  * Only a subscription that was bought or resumed counts, or a change of its plan; an operator's settings stay until the next one.
  * When a subscription ends, billing stays active until the end of the paid period, and at least for the period of notice.
  */
-function billingAfter(before: BillingRow, found: Found): BillingRow {
+function billingAfter(before: BillingRow, { subscription, now }: Found): BillingRow {
   const known = before.purchase;
-  const purchase = purchaseNow(known, found);
+  const active = subscription && { ...subscription, is_active: true };
+  const purchase = active ?? (known && { ...known, is_active: false });
   if (purchase === null) return before;
   const isNew = purchase.is_active && (known?.is_active !== true || known.id !== purchase.id);
   const mapped = isNew || purchase.plan !== known?.plan ? purchase.plan : null;
@@ -55,13 +48,8 @@ function billingAfter(before: BillingRow, found: Found): BillingRow {
   if (isNew) return { ...after, billing: "active", billing_ends_at: null };
   if (purchase.is_active || known?.is_active !== true || before.billing !== "active") return after;
   const paidUntilMs = Date.parse(purchase.paid_until ?? "") || 0;
-  const endsMs = Math.max(paidUntilMs, found.now.getTime() + BILLING_NOTICE_MS);
+  const endsMs = Math.max(paidUntilMs, now.getTime() + BILLING_NOTICE_MS);
   return { ...after, billing_ends_at: new Date(endsMs) };
-}
-
-function purchaseNow(known: Purchase | null, { subscription }: Found): Purchase | null {
-  if (subscription !== null) return { ...subscription, is_active: true };
-  return known && { ...known, is_active: false };
 }
 
 /** Excludes the end of the period, which changes every month without being an event. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { endOrTellBilling, type MailOptions } from "../alerts/billing-end.ts";
+import { endOrTellBilling, type BillingEnvironment } from "../alerts/billing-end.ts";
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import { writeTokenNotices } from "../alerts/token-notice.ts";
 import type { Retention } from "../lib/retention.ts";
@@ -44,14 +44,8 @@ import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
 import { loadRules } from "../sync/order-rules.ts";
 import type { RunLog } from "../sync/runs.ts";
 
-/** The worker's resources for checking a workspace; `retention`: what it keeps, and how long; without `mail`, it sends none. */
-export type UpkeepEnvironment = {
-  database: Database;
-  now: () => Date;
-  log: RunLog;
-  retention: Retention;
-  mail?: MailOptions | null;
-};
+/** The worker's resources for checking a workspace; `retention`: what it keeps, and how long. */
+export type UpkeepEnvironment = BillingEnvironment & { log: RunLog; retention: Retention };
 
 const DAY_MS = 24 * 3_600_000;
 /** Their results stay to be read. */

@@ -6,7 +6,7 @@ import { fact, rows, tableOf } from "../../console/views/blocks.ts";
 import { selectField } from "../../console/views/form.ts";
 import type { Entitlement } from "../../contract/endpoint.ts";
 import { html, type Html } from "../../lib/html.ts";
-import { findPurchase, type Purchase } from "../../store/queries/purchase.ts";
+import { findBilling, type Purchase } from "../../store/queries/purchase.ts";
 import { findPlanRequest, type PlanRequestRow, type PlanRow } from "./queries.ts";
 import { readList } from "../action.ts";
 import { mayDo } from "../right.ts";
@@ -60,10 +60,10 @@ export const planPage = definePage<Data>({
 async function load(call: PageCall): Promise<Data> {
   const caller = await call.caller();
   const { database, workspace } = caller;
-  const [plans, request, purchase] = await Promise.all([
+  const [plans, request, billing] = await Promise.all([
     readList(planList, caller),
     findPlanRequest(database, workspace.shop_key),
-    findPurchase(database, workspace.shop_key),
+    findBilling(database, workspace.shop_key),
   ]);
   return {
     planKey: workspace.plan,
@@ -71,7 +71,7 @@ async function load(call: PageCall): Promise<Data> {
     others: plans.filter((each) => each.plan !== workspace.plan),
     cardSize: workspace.visible_card_size,
     request,
-    purchase,
+    purchase: billing?.purchase ?? null,
   };
 }
 

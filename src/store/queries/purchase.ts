@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, queryAny, queryRow, queryValue } from "../query.ts";
+import { command, queryAny, queryRow } from "../query.ts";
 
 /** How long before the end of billing owners and admins are notified. */
 export const BILLING_NOTICE_MS = 7 * 24 * 3_600_000;
@@ -23,17 +23,16 @@ export type BillingRow = {
   billing_ends_at: Date | null;
 };
 
-/** The subscription of a workspace; null: none is known. By primary key. */
-export const findPurchase = queryValue<Purchase, [shopKey: number]>(
-  "find_purchase",
-  "select w.purchase from workspace w where w.shop_key = $1",
-);
+const SELECT = `select w.plan_key as plan, w.billing_status as billing, w.purchase, w.billing_ends_at
+   from workspace w where w.shop_key = $1`;
 
-/** The same with billing and plan, locked until the transaction ends; null: no such workspace. By primary key. */
+/** null: no such workspace. By primary key. */
+export const findBilling = queryRow<BillingRow, [shopKey: number]>("find_billing", SELECT);
+
+/** The same, locked until the transaction ends. */
 export const lockBilling = queryRow<BillingRow, [shopKey: number], Connection>(
   "lock_billing",
-  `select w.plan_key as plan, w.billing_status as billing, w.purchase, w.billing_ends_at
-     from workspace w where w.shop_key = $1 for no key update`,
+  `${SELECT} for no key update`,
 );
 
 export const updateBilling = command<[shopKey: number, billing: BillingRow], Connection>(
@@ -47,11 +46,4 @@ export const endBilling = queryAny<[shopKey: number, now: Date], Connection>(
   "end_billing",
   `update workspace set billing_status = 'inactive', billing_ends_at = null
     where shop_key = $1 and billing_ends_at <= $2 returning 1 as ended`,
-);
-
-/** When active billing ends, and which subscription did; null: no end is set. By primary key. */
-export const findBillingEnd = queryRow<{ ends_at: Date; subscription: string | null }, [shopKey: number]>(
-  "find_billing_end",
-  `select w.billing_ends_at as ends_at, w.purchase ->> 'name' as subscription from workspace w
-    where w.shop_key = $1 and w.billing_status = 'active' and w.billing_ends_at is not null`,
 );

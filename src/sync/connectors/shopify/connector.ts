@@ -114,7 +114,8 @@ async function sync(options: ShopifyConnectorOptions, context: SyncContext): Pro
   });
   const access = await checkShop(client, currencyCode);
   const subscription = access.paid && { ...access.paid, plan: plans?.get(access.paid.name) ?? null };
-  await followPurchase(database, { shopKey, source: SHOPIFY, subscription, now: context.now() });
+  const found = { shopKey, source: SHOPIFY, subscription, now: context.now() };
+  await database.transaction((connection) => followPurchase(connection, found));
   const cursor = readCursor(context.cursor);
   const run: ShopifyRun = { ...context, source: SHOPIFY, client, shop, access, cursor };
   await settleWebhooks(run);
