@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
-import { createProvider, type Provider } from "./access/provider.ts";
+import { createProvider } from "./access/provider.ts";
 import { createAdmitMember } from "./access/admit-member.ts";
 import { createAdmit, quotaOfToken } from "./access/admit.ts";
 import { createAnswers } from "./access/answers.ts";
@@ -39,7 +39,7 @@ import {
   SERVING_TIMEOUT_MS,
 } from "./installation.ts";
 import type { Installation, ServingDatabases } from "./installation.ts";
-import { challengeKeyOf, type Keys } from "./lib/keys.ts";
+import { keyFor, type Keys } from "./lib/keys.ts";
 import { createMcpRoutes } from "./mcp/transport.ts";
 import { createMetrics, type Metrics } from "./operations/metrics.ts";
 import type { Tracing } from "./operations/tracing.ts";
@@ -153,8 +153,8 @@ async function createConsoleSurfaces(
   return createConsole({
     operations,
     admitMember: createAdmitMember({ database }),
-    identity: createIdentity(database, now, challengeKeyOf(keys)),
-    control: { ...controlOf(config, keys, { database, exporting }), provider: providerOf(config, log) },
+    identity: createIdentity(database, now, keyFor("passkeys", keys)),
+    control: { ...controlOf(config, keys, { database, exporting }), provider: createProvider(config, log) },
     site: { publicOrigin: publicConsole(config.publicUrl) },
     now,
     checkRunning: () => checkRunning(database),
@@ -168,22 +168,6 @@ function controlOf(
 ): ControlTools {
   const push = pushOptions(config);
   return { ...databases, keys, connecting: connectingOf(config), push, retention: config, provider: null };
-}
-
-function providerOf(config: Config, log: FastifyBaseLogger): Provider | null {
-  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret, publicUrl } = config;
-  if (issuer === null || clientId === null || clientSecret === null || publicUrl === null) return null;
-  return createProvider({
-    issuer,
-    clientId,
-    clientSecret,
-    name: config.oidcName ?? new URL(issuer).host,
-    scopes: config.oidcScopes,
-    groupsClaim: config.oidcGroupsClaim,
-    operatorGroup: config.oidcOperatorGroup,
-    publicUrl,
-    log,
-  });
 }
 
 /** A longer snapshot would keep the database from vacuuming. */

@@ -8,7 +8,7 @@ import { textInput } from "../src/actions/field.ts";
 import { deleteMember } from "../src/actions/members/queries.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
-import { digestKeyOf } from "../src/lib/keys.ts";
+import { keyFor } from "../src/lib/keys.ts";
 import { userName } from "../src/lib/user-name.ts";
 import { actAs, auditOf } from "./support/scene.ts";
 import { useChromium } from "./support/chromium.ts";
@@ -237,7 +237,7 @@ test("a link is good for its own purpose, member and workspace alone, and for no
   const other = await createPerson(demo.service.database);
   await setRole(demo.service.database, tenant, other, "owner");
   await subscribe(viewer);
-  const key = digestKeyOf(demo.service.keys);
+  const key = keyFor("digests", demo.service.keys);
   const address = (link: Partial<Parameters<typeof digestAddress>[2]>): string =>
     digestAddress(key, demo.service.address, {
       purpose: "stop",

@@ -1,6 +1,6 @@
 import type { PublicKeyCredentialCreationOptionsJSON } from "@simplewebauthn/server";
 import type { Database } from "../store/database.ts";
-import { listPasskeys, findIdToken, isNewcomer, noteSeen } from "../store/queries/console-user.ts";
+import { listPasskeys, isNewcomer, noteSeen } from "../store/queries/console-user.ts";
 import { findAccountOf } from "../store/queries/provider-account.ts";
 import { listHomes, listMemberships } from "../store/queries/workspace-member.ts";
 import type { MembershipPage, MembershipRow } from "../store/queries/workspace-member.ts";
@@ -63,14 +63,12 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
     /** Whether a person has an account at an identity provider. */
     hasAccount: async (userId: string, issuer: string): Promise<boolean> =>
       (await findAccountOf(database, userId, issuer)) !== null,
-    /** What the provider of a session is told at sign-out; null = it began without one. */
-    idTokenOf: (sessionHash: Buffer): Promise<string | null> => findIdToken(database, sessionHash),
     /** The browser's options to create another passkey for a signed-in person. */
     enrolmentOf: (person: Omit<Enrolment, "now" | "isRecovery" | "challengeKey">) =>
       enrolmentOptions(database, timed({ ...person, isRecovery: false })),
     /** The person of a valid session; null: none. */
     readSession: (sessionHash: Buffer) => readSession(database, sessionHash, now()),
-    /** Ends a session; returns whose it was. */
+    /** Ends a session; null = there was none. */
     signOut: (sessionHash: Buffer, origin: Origin) => signOut(database, sessionHash, origin),
     /** By domain; `isMore`: whether others follow. */
     workspacesOf: async (

@@ -1,19 +1,15 @@
 import type { authorizationCodeGrant, ClientAuth } from "openid-client";
 
-/** The OpenID Connect provider named by the options. */
+/** The options of the environment that name an OpenID Connect provider, and `publicUrl`, where it sends people back to. */
 export type ProviderOptions = {
-  issuer: string;
-  clientId: string;
-  clientSecret: string;
-  /** Its display name. */
-  name: string;
-  scopes: string;
-  /** The claim that lists a person's groups, and the group of operators; null: groups grant nothing. */
-  groupsClaim: string;
-  operatorGroup: string | null;
-  /** The service's own address, without a slash at its end. */
-  publicUrl: string;
-  log: { warn: (fields: object, message: string) => void };
+  oidcIssuer: string | null;
+  oidcClientId: string | null;
+  oidcClientSecret: string | null;
+  oidcName: string | null;
+  oidcScopes: string;
+  oidcGroupsClaim: string;
+  oidcOperatorGroup: string | null;
+  publicUrl: string | null;
 };
 
 /** State of a sign-in, which the browser stores sealed until the provider answers. */
@@ -69,7 +65,7 @@ export const PROVIDER_REFUSALS = {
 
 export type ProviderRefusal = keyof typeof PROVIDER_REFUSALS;
 
-export type Provider = ReturnType<typeof createProvider>;
+export type Provider = NonNullable<ReturnType<typeof createProvider>>;
 
 /** The redirect address registered at the provider. */
 export const CALLBACK_PATH = "/sign-in/provider/callback";
@@ -81,24 +77,28 @@ const TIMEOUT_SECONDS = 5;
 /** A longer one would not fit into the URL of a sign-out. */
 const LONGEST_ID_TOKEN = 6000;
 
-/** Requests the provider's metadata when it is first needed, so the service starts without it. */
-export function createProvider(options: ProviderOptions) {
-  const { name, issuer, publicUrl, log } = options;
+/** null = none is named. Requests the provider's metadata when it is first needed, so the service starts without it. */
+export function createProvider(
+  options: ProviderOptions,
+  log: { warn: (fields: object, message: string) => void },
+) {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret, publicUrl } = options;
+  if (issuer === null || clientId === null || clientSecret === null || publicUrl === null) return null;
+  const name = options.oidcName ?? new URL(issuer).host;
   const redirectUri = publicUrl + CALLBACK_PATH;
-  let opened: Promise<Opened> | null = null;
+  let opened: Promise<Opened | null> | null = null;
   let keptUntil = 0;
-  const open = (): Promise<Opened> => {
+  const find = (): Promise<Opened | null> => {
     const now = Date.now();
     if (opened !== null && now < keptUntil) return opened;
     keptUntil = now + KEPT_MS;
-    opened = discover(options);
-    opened.catch((error: unknown) => {
+    opened = discover(issuer, clientId, clientSecret).catch((error: unknown) => {
       keptUntil = Date.now() + RETRY_MS;
       log.warn({ err: error }, "the identity provider of OIDC_ISSUER cannot be used");
+      return null;
     });
     return opened;
   };
-  const find = (): Promise<Opened | null> => open().catch(() => null);
   return {
     name,
     issuer,
@@ -118,7 +118,7 @@ export function createProvider(options: ProviderOptions) {
       };
       const url = client.buildAuthorizationUrl(config, {
         redirect_uri: redirectUri,
-        scope: options.scopes,
+        scope: options.oidcScopes,
         state: flow.state,
         nonce: flow.nonce,
         code_challenge: await client.calculatePKCECodeChallenge(flow.verifier),
@@ -132,8 +132,9 @@ export function createProvider(options: ProviderOptions) {
       query: string,
       { state, nonce, verifier }: Flow,
     ): Promise<ProviderAccount | { outcome: ProviderRefusal; userId: null }> => {
+      const found = await find();
+      if (found === null) return { outcome: "down", userId: null };
       try {
-        const found = await open();
         const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
         const url = new URL(redirectUri + query);
         const tokens = await found.client.authorizationCodeGrant(found.config, url, checks);
@@ -159,7 +160,7 @@ export function createProvider(options: ProviderOptions) {
 type Opened = Awaited<ReturnType<typeof discover>>;
 
 /** The library, which the first sign-in imports, and what it found out about the provider. */
-async function discover({ issuer, clientId, clientSecret }: ProviderOptions) {
+async function discover(issuer: string, clientId: string, clientSecret: string) {
   const client = await import("openid-client");
   const [basic, inBody] = [client.ClientSecretBasic(clientSecret), client.ClientSecretPost(clientSecret)];
   const authenticate: ClientAuth = (server, ...rest) => {
@@ -187,7 +188,7 @@ async function discover({ issuer, clientId, clientSecret }: ProviderOptions) {
 
 /** Claims of scopes are in the ID token, or otherwise in the answer of the UserInfo endpoint (OpenID Connect Core, 5.4). */
 async function readAccount(
-  { groupsClaim, operatorGroup }: ProviderOptions,
+  { oidcGroupsClaim: groupsClaim, oidcOperatorGroup: operatorGroup }: ProviderOptions,
   { client, config }: Opened,
   tokens: Awaited<ReturnType<typeof authorizationCodeGrant>>,
 ): Promise<ProviderAccount> {

@@ -8,6 +8,7 @@ import {
   insertSession,
   renewSession as putSession,
   touchSession,
+  type EndedSession,
 } from "../store/queries/console-user.ts";
 import type { ProviderAccount } from "./provider.ts";
 import { newSecret } from "./secret.ts";
@@ -129,11 +130,11 @@ export async function signOut(
   database: Database,
   sessionHash: Buffer,
   origin: Origin,
-): Promise<string | null> {
+): Promise<EndedSession | null> {
   return database.transaction(async (connection) => {
-    const userId = await deleteSession(connection, sessionHash);
-    if (userId !== null) await record(connection, { userId, origin }, "session.end");
-    return userId;
+    const ended = await deleteSession(connection, sessionHash);
+    if (ended !== null) await record(connection, { userId: ended.user_id, origin }, "session.end");
+    return ended;
   });
 }
 

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../lib/networks.ts";
+import { isHttpsOrLoopback } from "../lib/networks.ts";
 
 /** Where people reach the console. */
 export type ConsoleAddress = { origin: string };
@@ -8,11 +8,7 @@ export type ConsoleAddress = { origin: string };
  * Plain http never crosses a network.
  */
 export function consoleAddress(publicUrl: string | null, port: number | string): ConsoleAddress {
-  const publicOrigin = publicConsole(publicUrl);
-  if (publicOrigin !== null) return { origin: publicOrigin };
-  const url = publicUrl === null ? null : new URL(publicUrl);
-  const origin = url !== null && isLoopbackHost(url.hostname) ? url.origin : `http://localhost:${port}`;
-  return { origin };
+  return { origin: oauthIssuer(publicUrl) ?? `http://localhost:${port}` };
 }
 
 /** The one origin at which a console with an https `publicUrl` answers; null = it answers under this machine's own names. */
@@ -25,8 +21,7 @@ export function publicConsole(publicUrl: string | null): string | null {
  * clients use tokens only.
  */
 export function oauthIssuer(publicUrl: string | null): string | null {
-  if (publicUrl === null) return null;
-  return publicConsole(publicUrl) ?? (isLoopbackHost(new URL(publicUrl).hostname) ? publicUrl : null);
+  return publicUrl !== null && isHttpsOrLoopback(publicUrl) ? publicUrl : null;
 }
 
 /** Paths of the pages of sources, below /w/<shop_domain>. */

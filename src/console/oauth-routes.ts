@@ -16,7 +16,7 @@ import { mcpAddress } from "../contract/written-request.ts";
 import { clientKeyOf } from "../http/client-address.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { RouteGroup } from "../http/server.ts";
-import { appKeyOf } from "../lib/keys.ts";
+import { keyFor } from "../lib/keys.ts";
 import { parsedJson } from "../lib/parsed-json.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 
@@ -45,7 +45,7 @@ export function createOauthRoutes(options: OauthOptions): RouteGroup[] {
   const { control, now } = options;
   const issuer = oauthIssuer(control.connecting.publicUrl);
   if (issuer === null) return [];
-  const key = appKeyOf(control.keys);
+  const key = keyFor("apps", control.keys);
   const resource = mcpAddress(issuer);
   const metadata = (path: string, body: object): RouteGroup => route(path, "GET", () => body);
   const form = (path: string, act: Act): RouteGroup => route(path, "POST", createForm(options, key, act));

@@ -14,7 +14,7 @@ import { html } from "../lib/html.ts";
 import { CONSOLE_ASSETS, layout } from "./layout.ts";
 import type { Cookie } from "../http/cookie.ts";
 import { formOf } from "./form-scope.ts";
-import type { FlowCookie, TargetCookie } from "./cookies.ts";
+import { isConsolePath, type FlowCookie, type TargetCookie } from "./cookies.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { actorOf } from "./page-call.ts";
 import { refusedSignIn, signInPage, TOO_MANY as TOO_MANY_ATTEMPTS } from "./session-pages.ts";
@@ -168,7 +168,9 @@ export async function sendToProvider(
   reply: FastifyReply,
   started: Pick<Flow, "purpose" | "userId" | "next">,
 ): Promise<FastifyReply> {
-  const begun = (await provider?.begin({ ...started, startedAt: now().getTime() })) ?? null;
+  // What is no page of the console could also be too long for a cookie.
+  const next = isConsolePath(started.next) ? started.next : "";
+  const begun = (await provider?.begin({ ...started, next, startedAt: now().getTime() })) ?? null;
   if (provider === null || begun === null)
     return showState(reply, refusedSignIn("down", site.publicOrigin !== null));
   reply.header("Set-Cookie", flow.write(begun.flow));

@@ -5,7 +5,7 @@ import { LONGEST_SESSION_SECONDS } from "../access/session.ts";
 import { REFUSALS } from "../access/sign-in.ts";
 import type { Evidence, Refused, SignIn, SignInRefusal } from "../access/sign-in.ts";
 import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
-import { accountRoutes, sendLinked } from "../actions/account/page.ts";
+import { accountRoutes, linkPost } from "../actions/account/page.ts";
 import { consentRoutes } from "../actions/apps/page.ts";
 import { digestRoutes } from "../actions/digest/link-page.ts";
 import { clientKeyOf } from "../http/client-address.ts";
@@ -13,7 +13,7 @@ import { createCookie } from "../http/cookie.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { RouteGroup } from "../http/server.ts";
 import { html, type Html } from "../lib/html.ts";
-import { flowKeyOf } from "../lib/keys.ts";
+import { keyFor } from "../lib/keys.ts";
 import { createPlaces } from "../lib/places.ts";
 import { createDoneCookie, createFlowCookie, createTargetCookie, isConsolePath, SENT } from "./cookies.ts";
 import { formOf, formScope } from "./form-scope.ts";
@@ -93,7 +93,7 @@ export function createSessionPages(options: SessionOptions): SessionPages {
     },
     writeSession: (session) => cookie.write(session),
     done: createDoneCookie(isSecure),
-    flow: createFlowCookie(isSecure, flowKeyOf(options.control.keys)),
+    flow: createFlowCookie(isSecure, keyFor("provider", options.control.keys)),
     target,
     admitsForm: createMinuteLimit(MOST_FORMS_PER_MINUTE),
   };
@@ -108,10 +108,9 @@ export function createSessionPages(options: SessionOptions): SessionPages {
     "/sign-out": {
       post: async (request, reply) => {
         const sessionHash = sessionHashOf(request);
-        const idToken = sessionHash === null ? null : await identity.idTokenOf(sessionHash);
-        const userId =
-          sessionHash === null ? null : await identity.signOut(sessionHash, request.clientAddress);
-        if (userId !== null) request.log.info({ user_id: userId }, "signed out");
+        const ended = sessionHash && (await identity.signOut(sessionHash, request.clientAddress));
+        if (ended !== null) request.log.info({ user_id: ended.user_id }, "signed out");
+        const idToken = ended?.id_token ?? null;
         reply.headers({ "Set-Cookie": [cookie.clear, context.done.clear], "Clear-Site-Data": CLEARED_DATA });
         const { provider } = options.control;
         const away = idToken === null || provider === null ? null : await provider.signOutUrl(idToken);
@@ -286,10 +285,7 @@ function providerRoutes(context: SessionContext, provider: Provider): Routes {
         context,
         ({ request, reply, visitor }) => {
           const { userId } = visitor.person;
-          const asked = nextOf(request);
-          // What is no page of the console could also be too long for a cookie.
-          const next = isConsolePath(asked) ? asked : "";
-          return sendToProvider(context, reply, { purpose: "confirm", userId, next });
+          return sendToProvider(context, reply, { purpose: "confirm", userId, next: nextOf(request) });
         },
         nextOf,
       ),
@@ -319,7 +315,7 @@ function providerRoutes(context: SessionContext, provider: Provider): Routes {
           async (own) => {
             const { userId } = own.visitor.person;
             if (userId !== flow.userId) return finish(context, asking, ELSEWHERE);
-            if (flow.purpose === "link") return sendLinked(context, own, account);
+            if (flow.purpose === "link") return linkPost(context, account)(request, reply);
             const result = await identity.signIn({ ...evidence, ...browser, userId });
             return finish(context, { ...own, next: flow.next }, result);
           },

@@ -50,24 +50,17 @@ export function unsealKeys(secret: string, version: number, sealed: Buffer): Key
   return { tokenPepper, cursorKey, sealingKey } as Keys;
 }
 
-/** For the challenges that passkeys sign. */
-export function challengeKeyOf({ sealingKey }: Keys): Buffer {
-  return derive(sealingKey, "challenges of passkeys");
-}
+const PURPOSES = {
+  passkeys: "challenges of passkeys",
+  digests: "links of the weekly digest",
+  apps: "ids of OAuth clients",
+  /** What a browser keeps while its person is at the identity provider. */
+  provider: "sign-ins at the identity provider",
+};
 
-/** For the links that turn a member's weekly digest on and off. */
-export function digestKeyOf({ sealingKey }: Keys): Buffer {
-  return derive(sealingKey, "links of the weekly digest");
-}
-
-/** For the ids of OAuth clients. */
-export function appKeyOf({ sealingKey }: Keys): Buffer {
-  return derive(sealingKey, "ids of OAuth clients");
-}
-
-/** For what a browser keeps while its person is at the identity provider. */
-export function flowKeyOf({ sealingKey }: Keys): Buffer {
-  return derive(sealingKey, "sign-ins at the identity provider");
+/** A further key, of one purpose. */
+export function keyFor(purpose: keyof typeof PURPOSES, { sealingKey }: Keys): Buffer {
+  return derive(sealingKey, PURPOSES[purpose]);
 }
 
 function derive(secret: string | Buffer, purpose: string): Buffer {

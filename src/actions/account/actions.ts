@@ -3,7 +3,7 @@ import type { Actor } from "../actor.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { checkEnrolment, PASSKEY_REFUSALS, type PasskeySite } from "../../access/passkey.ts";
 import type { Provider, ProviderAccount } from "../../access/provider.ts";
-import { challengeKeyOf, type Keys } from "../../lib/keys.ts";
+import { keyFor, type Keys } from "../../lib/keys.ts";
 import type { Database } from "../../store/database.ts";
 import {
   deletePasskey,
@@ -105,7 +105,7 @@ export const addPasskey = defineAction({
     { credential },
   ): Promise<NewPasskey> => {
     if (site === null) throw invalid(NO_PASSKEYS_HERE);
-    const challengeKey = challengeKeyOf(keys);
+    const challengeKey = keyFor("passkeys", keys);
     const { userId } = actor.session;
     const checked = await checkEnrolment(database, { credential, site, challengeKey, userId, now });
     if ("refused" in checked) throw invalid(PASSKEY_REFUSALS[checked.refused]);

@@ -9,7 +9,6 @@ import {
   forSender,
   forVisitor,
   leadOn,
-  orRefused,
   ownCaller,
   passkeyOptions,
   passkeySiteOf,
@@ -77,17 +76,22 @@ export function accountRoutes(context: SessionContext): Routes {
   };
 }
 
+/** Links the account with which somebody has come back from the identity provider. */
+export const linkPost = (context: SessionContext, account: ProviderAccount): RouteHandler =>
+  createPost(context, linkAccount, {}, { account });
+
 /** Runs an action with a form's values, or with `fixed`; a form may also ask to end the other sessions. */
 function createPost<Inputs extends Fields, Result, Prepared>(
   context: SessionContext,
   action: Action<Inputs, Result, AccountCaller, Prepared>,
   fixed: Readonly<Record<string, string>> = {},
+  more: Pick<AccountCaller, "account"> = {},
 ): RouteHandler {
   return forSender(
     context,
     async (own) => {
       const fields = formOf(own.request);
-      const caller = callerOf(context, own);
+      const caller = { ...callerOf(context, own), ...more };
       const given = formInput((field) => (field in fixed ? [fixed[field] ?? ""] : fields.getAll(field)));
       const sentences = [(await runAction(action, caller, given)).done];
       if (fields.get("end_others") === "yes") {
@@ -96,21 +100,6 @@ function createPost<Inputs extends Fields, Result, Prepared>(
       return leadOn(context, own.reply, sentences.join(" "), PATH);
     },
     (own, refused) => show(context, own, { action, refused }),
-  );
-}
-
-/** Links the account with which somebody has come back from the identity provider. */
-export async function sendLinked(
-  context: SessionContext,
-  own: OwnRequest,
-  account: ProviderAccount,
-): Promise<FastifyReply> {
-  return orRefused(
-    async () => {
-      const caller = { ...callerOf(context, own), account };
-      return leadOn(context, own.reply, (await runAction(linkAccount, caller, textInput({}))).done, PATH);
-    },
-    (refused) => show(context, own, { action: linkAccount, refused }),
   );
 }
 

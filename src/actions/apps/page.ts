@@ -36,7 +36,7 @@ import { refusal, textField, type FormPlace } from "../../console/views/form.ts"
 import { SCOPES, type Scope } from "../../contract/endpoint.ts";
 import { mcpAddress } from "../../contract/written-request.ts";
 import { html, type Html } from "../../lib/html.ts";
-import { appKeyOf } from "../../lib/keys.ts";
+import { keyFor } from "../../lib/keys.ts";
 import { isLoopbackHost } from "../../lib/networks.ts";
 import { findMember } from "../../store/queries/workspace-member.ts";
 import { runAction } from "../action.ts";
@@ -63,7 +63,7 @@ export function consentRoutes(context: SessionContext): Routes {
   const { control, now } = context;
   const issuer = oauthIssuer(control.connecting.publicUrl);
   if (issuer === null) return {};
-  const readClient = createClientReader(control.push, appKeyOf(control.keys), now);
+  const readClient = createClientReader(control.push, keyFor("apps", control.keys), now);
   const read = async (query: string, visitor: Visitor | null): Promise<Asked | OauthError> => {
     try {
       return await readRequest(query, { issuer, readClient, userId: visitor?.person.userId ?? null });
@@ -262,9 +262,8 @@ async function show(
     </p>
     ${facts([
       fact("The answer goes to", html`<strong>${receiverOf(asked.redirectUri)}</strong>`, placeNote(asked)),
-      ...(asked.describedAt === null
-        ? []
-        : [fact("The app's description is at", html`<strong>${asked.describedAt}</strong>`)]),
+      asked.describedAt !== null &&
+        fact("The app's description is at", html`<strong>${asked.describedAt}</strong>`),
       fact("You are signed in as", userName),
     ])}
     <form method="post" action="${PATH}">

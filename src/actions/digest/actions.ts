@@ -1,6 +1,6 @@
 import { sendMail } from "../../alerts/delivery/mail.ts";
 import { readSigned, signed } from "../../lib/signed.ts";
-import { digestKeyOf } from "../../lib/keys.ts";
+import { keyFor } from "../../lib/keys.ts";
 import { defineAction, type ActionContext, type FaceCaller } from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { MAIL_ADDRESS } from "../alert-endpoints/actions.ts";
@@ -172,7 +172,7 @@ async function askingMessage(
 ) {
   const name = (await findDisplayName(connection, shopKey)) ?? domain;
   const link = { purpose: "confirm", shopKey, userId, askedAt: now.getTime() } as const;
-  const address = digestAddress(digestKeyOf(keys), consoleOrigin(), link);
+  const address = digestAddress(keyFor("digests", keys), consoleOrigin(), link);
   return { messageId: `digest-asked-${userId}-${now.getTime()}`, to, ...askingMail(name, address) };
 }
 

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { showState, type Routes, type SessionContext } from "../../console/session-context.ts";
 import { statePage, type StatePage } from "../../console/state-page.ts";
 import { html } from "../../lib/html.ts";
-import { digestKeyOf } from "../../lib/keys.ts";
+import { keyFor } from "../../lib/keys.ts";
 import { userName } from "../../lib/user-name.ts";
 import { runAction } from "../action.ts";
 import type { Actor } from "../actor.ts";
@@ -30,7 +30,7 @@ const FORM_LIMIT_BYTES = 2048;
  * signed purpose, also from a mail program, which sends no Origin (RFC 8058).
  */
 export function digestRoutes({ control, now }: SessionContext): Routes {
-  const key = digestKeyOf(control.keys);
+  const key = keyFor("digests", control.keys);
   const find = async (request: FastifyRequest) => {
     const address = new URLSearchParams(request.raw.url?.split("?")[1]).get("link") ?? "";
     const link = readDigestLink(key, address);

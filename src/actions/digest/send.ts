@@ -4,7 +4,7 @@ import { sendMail } from "../../alerts/delivery/mail.ts";
 import { failed, nextTryAt, type SendOutcome } from "../../alerts/delivery/retry.ts";
 import { openCall, operationByName, type CallTools } from "../../console/page-call.ts";
 import { overview, readOverview } from "../../console/pages/overview.ts";
-import { digestKeyOf } from "../../lib/keys.ts";
+import { keyFor } from "../../lib/keys.ts";
 import { userName } from "../../lib/user-name.ts";
 import { digestAddress, nextMonday } from "./actions.ts";
 import { digestMail } from "./mail.ts";
@@ -84,7 +84,7 @@ async function sendOne(environment: DigestEnvironment, due: DueDigest): Promise<
   );
   const shown = await readOverview(call, true);
   if (shown === null) return withheld("No month is complete yet.");
-  const stop = digestAddress(digestKeyOf(control.keys), site.publicOrigin, {
+  const stop = digestAddress(keyFor("digests", control.keys), site.publicOrigin, {
     purpose: "stop",
     shopKey,
     userId,

@@ -95,12 +95,6 @@ export const insertSession = command<[session: NewSession]>(
   ["sessionHash", "userId", "createdAt", "provedAt", "idleUntil", "endsAt", "idToken", "isOperator"],
 );
 
-/** What a session's provider is told at sign-out, by primary key; null = it began without one. */
-export const findIdToken = queryValue<string, [sessionHash: Buffer]>(
-  "find_id_token",
-  "select id_token from console_session where session_hash = $1 and id_token is not null",
-);
-
 /** A session by primary key; null = there is none, it has ended, or its person is disabled. */
 export const findSession = queryRow<SessionRow, [sessionHash: Buffer, now: Date]>(
   "find_session",
@@ -149,10 +143,13 @@ export const listSessions = query<ListedSession, [userId: string, now: Date]>(
     where s.user_id = $1 and s.idle_until > $2 order by s.created_at desc, s.session_hash`,
 );
 
-/** Ends a session, by primary key, and returns whose it was; null = there is none. */
-export const deleteSession = queryValue<string, [sessionHash: Buffer]>(
+/** Whose session ended; `id_token`: what its provider is told at sign-out, null = it began without one. */
+export type EndedSession = { user_id: string; id_token: string | null };
+
+/** Ends a session, by primary key; null = there is none. */
+export const deleteSession = queryRow<EndedSession, [sessionHash: Buffer]>(
   "delete_session",
-  "delete from console_session where session_hash = $1 returning user_id",
+  "delete from console_session where session_hash = $1 returning user_id, id_token",
 );
 
 /** Ends all sessions of a person. console_session_user. */
