@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { camelCase, isPaged, listParameters, pascalCase, type Endpoint } from "../contract/endpoint.ts";
+import { camelCase, isPaged, listParameters, pascalCase } from "../contract/endpoint.ts";
+import type { Endpoint, ParameterSchema } from "../contract/endpoint.ts";
 import { ENDPOINTS as CONTRACT } from "../contract/registry.ts";
 import { VERSION } from "../lib/version.ts";
 import { ENDPOINTS, ERROR_STATUS } from "./endpoints.ts";
@@ -129,18 +130,12 @@ function methodText(endpoint: Endpoint, { declare, shapeText, typeText }: TypeWr
 }
 
 /** The members of JSON Schema that the contract uses. */
-type Schema = {
-  type?: string;
-  description?: string;
-  enum?: readonly string[];
+type Schema = ParameterSchema & {
   const?: string;
   anyOf?: readonly Schema[];
   properties?: Readonly<Record<string, Schema>>;
   required?: readonly string[];
   items?: Schema;
-  format?: string;
-  pattern?: string;
-  default?: unknown;
   "x-component"?: string;
 };
 

@@ -44,10 +44,8 @@ type ParameterReader = {
 export function compileRequest(endpoint: Endpoint, words: Vocabulary): InputReader {
   const findUnknown = compileUnknownNames(endpoint, words);
   const readInput = compileInput(endpoint.parameters, words);
-  return (raw, newestMonth) => {
-    const unknown = findUnknown(raw.values.keys());
-    return readInput(raw.values, raw.refusals, unknown, newestMonth);
-  };
+  return ({ values, refusals }, newestMonth) =>
+    readInput(values, refusals, findUnknown(values.keys()), newestMonth);
 }
 
 /** The reader of the parameters that a schema lists; it receives problems found before, and names not to read. */

@@ -137,25 +137,18 @@ export function createMcpRoutes(options: McpOptions) {
     path: PATH,
     allowedMethods: "POST",
     register: (server: FastifyInstance): void => {
-      // Answered before a body is read. A page of an allowed origin may read the 405 of its GET, too: clients try a stream.
-      const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-        const isShared = allowed.has(request.headers.origin ?? "");
-        if (isShared) reply.headers(sharedWith(request));
-        if (isShared && request.method === "OPTIONS")
-          return reply.code(204).headers(PREFLIGHT_HEADERS).send();
-        reply.callNotFound();
-        return reply;
-      };
-      const onRequest = async (request: FastifyRequest, reply: FastifyReply) => refuse(request, reply);
-      server.route({ method: ["GET", "OPTIONS"], url: PATH, onRequest, handler: refuse });
       // A separate context with its own parser and error format.
       void server.register(async (scope) => {
         scope.removeAllContentTypeParsers();
         scope.addContentTypeParser("application/json", ({ raw }: FastifyRequest) => readBody(raw, limits));
         scope.addHook("onRequest", (request, reply, done) => {
-          if (allowed.has(request.headers.origin ?? "")) reply.headers(sharedWith(request));
+          const isShared = allowed.has(request.headers.origin ?? "");
+          // A page of an allowed origin may read the 405 of its GET, too: clients try a stream.
+          if (isShared) reply.headers(sharedWith(request));
           const refusal = refuseUnread(request, mayCall(request));
-          if (refusal === null) done();
+          if (isShared && request.method === "OPTIONS") reply.code(204).headers(PREFLIGHT_HEADERS).send();
+          else if (request.method !== "POST") reply.callNotFound();
+          else if (refusal === null) done();
           else sendRpc(reply, refusal);
         });
         scope.addHook("onRequest", async (request, reply) => {
@@ -176,13 +169,14 @@ export function createMcpRoutes(options: McpOptions) {
         scope.setErrorHandler((error, request, reply) =>
           sendRpc(reply, failureAnswer(error, request, reply, null)),
         );
-        scope.post(PATH, async (request, reply) => {
+        const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
           const enter = async (): Promise<void> => {
             if (!admitted.has(request)) await admit(request, reply);
           };
           const message = readMessage(request.body as Buffer);
           return sendRpc(reply, await answerMessage(message, request, reply, { ...call, enter }));
-        });
+        };
+        scope.route({ method: ["GET", "OPTIONS", "POST"], url: PATH, handler });
       });
     },
   };
