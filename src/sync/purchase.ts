@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Connection } from "../store/database.ts";
+import type { Connection, Database } from "../store/database.ts";
 import { insertAuditEvent } from "../store/queries/audit.ts";
 import {
   BILLING_NOTICE_MS,
+  findBilling,
   lockBilling,
   updateBilling,
   type BillingRow,
@@ -20,8 +21,15 @@ type Found = {
   now: Date;
 };
 
-/** Makes billing and plan of a workspace follow its subscription. */
-export async function followPurchase(connection: Connection, found: Found): Promise<void> {
+/** Makes billing and plan of a workspace follow its subscription; a change has its own transaction, and nothing else locks. */
+export async function followPurchase(database: Database, found: Found): Promise<void> {
+  const known = await findBilling(database, found.shopKey);
+  if (known === null || isDeepStrictEqual(known, billingAfter(known, found))) return;
+  await database.transaction((connection) => applyPurchase(connection, found));
+}
+
+/** The same in the caller's transaction. */
+export async function applyPurchase(connection: Connection, found: Found): Promise<void> {
   const { shopKey, source: actor } = found;
   const earlier = await lockBilling(connection, shopKey);
   const later = earlier && billingAfter(earlier, found);

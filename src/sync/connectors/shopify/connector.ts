@@ -114,8 +114,7 @@ async function sync(options: ShopifyConnectorOptions, context: SyncContext): Pro
   });
   const access = await checkShop(client, currencyCode);
   const subscription = access.paid && { ...access.paid, plan: plans?.get(access.paid.name) ?? null };
-  const found = { shopKey, source: SHOPIFY, subscription, now: context.now() };
-  await database.transaction((connection) => followPurchase(connection, found));
+  await followPurchase(database, { shopKey, source: SHOPIFY, subscription, now: context.now() });
   const cursor = readCursor(context.cursor);
   const run: ShopifyRun = { ...context, source: SHOPIFY, client, shop, access, cursor };
   await settleWebhooks(run);

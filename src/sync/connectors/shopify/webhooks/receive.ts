@@ -17,7 +17,7 @@ import { eraseWorkspace } from "../../../../store/queries/workspace-erase.ts";
 import { lockMembers } from "../../../../store/queries/workspace-member.ts";
 import { SourceRefused } from "../../../connector.ts";
 import { openCredentials, tryUnseal } from "../../../credentials.ts";
-import { followPurchase } from "../../../purchase.ts";
+import { applyPurchase } from "../../../purchase.ts";
 import { loadRules } from "../../../order-rules.ts";
 import { openClient, SHOPIFY_RETRY_POLICY } from "../api/client.ts";
 import { isShopHost } from "../api/hosts.ts";
@@ -198,7 +198,7 @@ async function uninstall(connection: Connection, shopKey: number, webhookId: str
   await setReadiness(connection, shopKey, READY_STATES, "reconnecting");
   await dropRequests(connection, shopKey, SHOPIFY, null);
   // The platform ends the subscription with the installation.
-  await followPurchase(connection, { shopKey, source: SHOPIFY, subscription: null, now: new Date() });
+  await applyPurchase(connection, { shopKey, source: SHOPIFY, subscription: null, now: new Date() });
   await insertAuditEvent(connection, shopKey, {
     actor: SHOPIFY,
     action: "source.uninstalled",
