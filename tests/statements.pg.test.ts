@@ -27,7 +27,6 @@ import { planForManyRows, planForRun } from "../src/store/query.ts";
 
 /** Statements over all workspaces, and who runs them. */
 const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
-  list_activity: "operator: the workspaces of one page",
   list_workspaces: "operator",
   list_audit_of_all: "operator: who did what",
   workspace_health: "operator: doctor",
