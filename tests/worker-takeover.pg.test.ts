@@ -216,7 +216,7 @@ test("a run that ends its process each time fails after the third, and is retrie
   assert.deepEqual(await statusOf(), ["ok", null]);
   await ask(shopKey);
   assert.notEqual(await startDueRun(control.database, place), null);
-  await endAbandonedRun(control.database, place, () => assert.fail("the next one is counted anew"));
+  await endAbandonedRun(control.database, place, () => assert.fail("a run that succeeds resets the count"));
   assert.deepEqual((await outcomes(shopKey)).slice(3), ["failed 4", "succeeded 5", "interrupted 1"]);
   await control.pool.query("truncate workspace cascade");
 });

@@ -192,20 +192,16 @@ const healthView: View = async ({ caller: { actor }, context }) => {
   requireRight(actor, workspaceList);
   const checks = await context.checkRunning();
   const firing = checks.filter(({ alert }) => alert !== null);
-  const sorted = new Set([...firing, ...checks]);
+  const sorted = [...firing, ...checks.filter(({ alert }) => alert === null)];
   return {
     body: html`<p class="banner ${firing.length > 0 && "warn"}">
         ${firing.length === 0 ? "No alert is firing." : `Alerts firing: ${firing.length}.`}
       </p>
-      ${tableOf(
-        "Checks of workers, sources, deliveries and backups",
-        [...sorted],
-        [
-          ["Check", ({ name }) => name],
-          ["Alert", ({ alert }) => alert ?? "–"],
-          ["Found", ({ message }) => message],
-        ],
-      )}`,
+      ${tableOf("Checks of workers, sources, deliveries and backups", sorted, [
+        ["Check", ({ name }) => name],
+        ["Alert", ({ alert }) => alert ?? "–"],
+        ["Found", ({ message }) => message],
+      ])}`,
   };
 };
 

@@ -64,12 +64,12 @@ export const resolveByDns: Resolve = resolveByServers(null);
 /** `servers`: addresses of DNS servers; null = those of this machine. */
 export function resolveByServers(servers: readonly string[] | null): Resolve {
   return (name, done) => {
-    // A new one knows the machine's servers of now.
+    // A new resolver reads the machine's current servers.
     const resolver = new Resolver({ timeout: 2000, tries: 2 });
     if (servers !== null) resolver.setServers(servers);
     resolver.resolve4(name, (error, four) => {
       resolver.resolve6(name, (_noSix, six) => {
-        const addresses = [...of(four, 4), ...of(six, 6)];
+        const addresses = [...addressesOf(four, 4), ...addressesOf(six, 6)];
         done(error !== null && addresses.length === 0 ? asOfMachine(error) : null, addresses);
       });
     });
@@ -77,7 +77,7 @@ export function resolveByServers(servers: readonly string[] | null): Resolve {
 }
 
 /** `addresses`: undefined where the look-up failed. */
-function of(addresses: readonly string[] | undefined, family: 4 | 6): LookupAddress[] {
+function addressesOf(addresses: readonly string[] | undefined, family: 4 | 6): LookupAddress[] {
   return (addresses ?? []).map((address) => ({ address, family }));
 }
 

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from "node:crypto";
 import { isVerifier, newGrantSecret, OauthError, readGrantSecret } from "../../access/oauth.ts";
 import type { GrantSecret } from "../../access/oauth.ts";
 import { hashOf, newSecret } from "../../access/secret.ts";
@@ -188,7 +189,7 @@ function isOfClient(grant: GrantRow, { clientId }: GrantCaller): boolean {
 
 function hashesOf({ keys }: GrantCaller) {
   return (secret: string, hash: Buffer | null): boolean =>
-    hash?.equals(hashSecret(secret, keys.tokenPepper)) === true;
+    hash !== null && timingSafeEqual(hashSecret(secret, keys.tokenPepper), hash);
 }
 
 /** The audit shows it as a revoked token, by the app. */

@@ -143,7 +143,7 @@ export const listSessions = query<ListedSession, [userId: string, now: Date]>(
     where s.user_id = $1 and s.idle_until > $2 order by s.created_at desc, s.session_hash`,
 );
 
-/** Whose session ended; `id_token`: what its provider is told at sign-out, null = it began without one. */
+/** A session that ended; `id_token`: what its provider gets at sign-out, null = the session did not begin at a provider. */
 export type EndedSession = { user_id: string; id_token: string | null };
 
 /** Ends a session, by primary key; null = there is none. */
