@@ -170,6 +170,8 @@ async function addShop(database: Database, receiver: string, now: Date, number: 
   const options = shopifyOptions({
     seed: number + 1,
     orders: 20,
+    // A first run rolls up each month, which takes most of its time; changes are to recent months.
+    historyDays: 120,
     products: 5,
     now: now.toISOString(),
     ticking: true,

@@ -8,8 +8,10 @@ export interface ShopifyOptions {
    * as README.md lists it.
    */
   histories: "plain" | "full";
-  /** ISO 8601: the end of the shop's two years of orders. */
+  /** ISO 8601: the end of the shop's orders. */
   now: string;
+  /** How many days the orders cover. */
+  historyDays: number;
   /** Whether the simulator's time runs on from `now`, or stands still until it is moved. */
   ticking: boolean;
   /** How many of the simulator's seconds pass in one. */
@@ -41,6 +43,7 @@ export function shopifyOptions(given: Partial<ShopifyOptions>): ShopifyOptions {
     products: 120,
     histories: "plain",
     now: new Date().toISOString(),
+    historyDays: 730,
     ticking: given.now === undefined,
     speed: 1,
     port: 0,

@@ -55,13 +55,13 @@ export function makeShop(options: ShopifyOptions) {
   };
 }
 
-/** The same options make the same shop, row for row; its two years end `now`. */
+/** The same options make the same shop, row for row; its orders end `now`. */
 function makeWorld(
-  { seed, orders, products: count, currencyCode, histories }: ShopifyOptions,
+  { seed, orders, historyDays, products: count, currencyCode, histories }: ShopifyOptions,
   now: number,
 ): World {
   const products = makeCatalogue(seed, count, now);
-  const plan = { seed, orders, now, products, histories };
+  const plan = { seed, orders, now, historyDays, products, histories };
   return {
     seed,
     currencyCode,

@@ -18,14 +18,14 @@ import { hideLedger, lineAmounts, refundableUnits, returnableUnits } from "./uni
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
-/** Orders cover two years; the first quarter was imported from another platform on one day. */
-const HISTORY_DAYS = 730;
+/** Orders of the first quarter were imported from another platform on one day. */
 const IMPORTED_DAYS = 92;
 
 type OrderPlan = {
   seed: number;
   orders: number;
   now: number;
+  historyDays: number;
   products: readonly WorldProduct[];
   histories: "plain" | "full";
 };
@@ -33,9 +33,9 @@ type OrderPlan = {
 /** One order with all that happened to it up to `now`. */
 export function makeOrder(plan: OrderPlan, number: number): WorldOrder {
   const random = randomOf(plan.seed, 2, number);
-  const start = plan.now - HISTORY_DAYS * DAY;
+  const start = plan.now - plan.historyDays * DAY;
   const share = (number - 1 + random.next()) / plan.orders;
-  const processedAt = Math.floor(start + share * (HISTORY_DAYS * DAY - HOUR));
+  const processedAt = Math.floor(start + share * (plan.historyDays * DAY - HOUR));
   const importedAt = start + IMPORTED_DAYS * DAY;
   const order = newOrder(number, processedAt, Math.max(processedAt, importedAt));
   order.test = random.chance(0.01);
