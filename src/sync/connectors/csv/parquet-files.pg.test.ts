@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { gzipSync } from "node:zlib";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
 import { use } from "../../../../tests/support/use.ts";
@@ -210,13 +210,20 @@ type Hostile = {
   page?: Buffer;
   rows?: number;
   statedRows?: number;
+  codec?: number;
+  /** How often its page follows itself. */
+  pages?: number;
+  /** Bytes that nothing refers to. */
+  unused?: number;
 };
+const [GZIP, ZSTD] = [2, 6];
 const ONE_TEXT = Buffer.from([1, 0, 0, 0, 65]);
 const FIRST_VERSION = { 5: struct({ 1: whole(1), 2: whole(0) }) };
-/** A file of one column with one page of gzip, whose header, schema and footer say what they like. */
+/** A file of one column with one page, of gzip unless stated otherwise, whose header, schema and footer say what they like. */
 function hostile({ name = "order_id", page = gzipSync(ONE_TEXT), header, ...of }: Hostile): Buffer {
-  const { type = 6, rows = 1 } = of;
-  const pages = Buffer.concat([struct({ 1: whole(0), 3: whole(page.length), ...header }).bytes, page]);
+  const { type = 6, rows = 1, codec = GZIP, unused = 0 } = of;
+  const one = Buffer.concat([struct({ 1: whole(0), 3: whole(page.length), ...header }).bytes, page]);
+  const pages = Buffer.alloc(one.length * (of.pages ?? 1), one);
   const column = {
     1: whole(type),
     2: of.typeLength === undefined ? undefined : whole(of.typeLength),
@@ -231,7 +238,7 @@ function hostile({ name = "order_id", page = gzipSync(ONE_TEXT), header, ...of }
         1: whole(chunkType),
         2: list(5, []),
         3: list(8, [words(path)]),
-        4: whole(2),
+        4: whole(codec),
         5: whole(rows, 6),
         6: whole(1, 6),
         7: whole(pages.length, 6),
@@ -252,8 +259,16 @@ function hostile({ name = "order_id", page = gzipSync(ONE_TEXT), header, ...of }
     4: list(12, [group]),
   }).bytes;
   const end = withFooter(footer);
-  return Buffer.concat([end.subarray(0, 4), pages, end.subarray(4)]);
+  return Buffer.concat([end.subarray(0, 4), pages, Buffer.alloc(unused), end.subarray(4)]);
 }
+
+const MIB = 1024 * 1024;
+/** Of DELTA_BINARY_PACKED, whose blocks say that they begin before they end. */
+const BACKWARDS = gzipSync(Buffer.from([128, 1, 255, 255, 255, 255, 15, 5, 2, 0, 0, 0, 0]));
+/** The same with a first value that does not end. */
+const ENDLESS = Buffer.concat([Buffer.from([128, 1, 4, 5]), Buffer.alloc(MIB, 0xff)]);
+/** An empty text as often as a page may have values. */
+const EMPTY_TEXTS = Buffer.alloc(4 * MIB);
 
 const REFUSED: { title: string; name?: string; bytes: Buffer | Promise<Buffer>; message: RegExp }[] = [
   {
@@ -333,8 +348,70 @@ const REFUSED: { title: string; name?: string; bytes: Buffer | Promise<Buffer>; 
   },
   {
     title: "a footer of an endless number",
-    bytes: withFooter(Buffer.concat([Buffer.from([0x36]), Buffer.alloc(100_000, 0xff)])),
-    message: /is damaged or cut off/u,
+    bytes: withFooter(Buffer.concat([Buffer.from([0x36]), Buffer.alloc(MIB, 0xff)])),
+    message: /is damaged or cut off \(a number is too long\)$/u,
+  },
+  {
+    title: "a page of an endless number",
+    bytes: hostile({
+      type: 2,
+      rows: 5,
+      header: { 2: whole(ENDLESS.length), 5: struct({ 1: whole(5), 2: whole(5) }) },
+      page: gzipSync(ENDLESS),
+    }),
+    message: /the column order_id is damaged or cut off \(a number is too long\)$/u,
+  },
+  {
+    title: "a page of blocks that go backwards",
+    bytes: hostile({
+      type: 1,
+      rows: 1000,
+      header: { 2: whole(13), 5: struct({ 1: whole(1000), 2: whole(5) }) },
+      page: BACKWARDS,
+    }),
+    message: /the column order_id is damaged or cut off \(a block has no values\)$/u,
+  },
+  {
+    title: "a page with more values than rows",
+    bytes: hostile({ header: { 2: whole(5), 5: struct({ 1: whole(2), 2: whole(0) }) } }),
+    message: /the column order_id is damaged or cut off \(it has more values than rows\)$/u,
+  },
+  {
+    title: "a few bytes that unpack to many",
+    bytes: hostile({
+      codec: ZSTD,
+      header: { 2: whole(100 * MIB), ...FIRST_VERSION },
+      page: zstdCompressSync(Buffer.alloc(100 * MIB)),
+    }),
+    message: /the column order_id unpacks to more than [\d,]+ bytes, too many for a file of its size$/u,
+  },
+  {
+    title: "a few bytes that are read again and again",
+    bytes: hostile({
+      header: { 1: whole(2), 2: whole(EMPTY_TEXTS.length), 7: struct({ 1: whole(MIB), 2: whole(0) }) },
+      page: gzipSync(EMPTY_TEXTS),
+      pages: 3,
+    }),
+    message: /the column order_id unpacks to more than [\d,]+ bytes, too many for a file of its size$/u,
+  },
+  {
+    title: "a long page that states to be short",
+    bytes: hostile({
+      header: {
+        2: whole(5),
+        8: struct({
+          1: whole(1),
+          2: whole(0),
+          3: whole(1),
+          4: whole(0),
+          5: whole(0),
+          6: whole(0),
+          7: { type: 2, bytes: Buffer.alloc(0) },
+        }),
+      },
+      page: Buffer.concat([ONE_TEXT, Buffer.alloc(65 * MIB)]),
+    }),
+    message: /the column units has more than 1,048,576 values, or pages of 256 MiB at once/u,
   },
   {
     title: "a page that does not state its size",
@@ -406,15 +483,12 @@ for (const { title, name = "order_lines.parquet", bytes, message } of REFUSED) {
   });
 }
 
-/** Of DELTA_BINARY_PACKED, whose blocks say that they begin before they end. */
-const BACKWARDS = gzipSync(Buffer.from([128, 1, 255, 255, 255, 255, 15, 5, 2, 0, 0, 0, 0]));
-
 test("an import that is stopped ends the process that reads", async () => {
   const shopKey = await shop.open();
   const stop = new AbortController();
-  const header = { 2: whole(13), 5: struct({ 1: whole(1000), 2: whole(5) }) };
-  const endless = hostile({ type: 1, rows: 1000, header, page: BACKWARDS });
-  const stopped = shop.import(shopKey, { "order_lines.parquet": endless }, { signal: stop.signal });
+  const header = { 1: whole(2), 2: whole(EMPTY_TEXTS.length), 7: struct({ 1: whole(MIB), 2: whole(0) }) };
+  const slow = hostile({ header, page: gzipSync(EMPTY_TEXTS), pages: 200, unused: 10 * MIB });
+  const stopped = shop.import(shopKey, { "order_lines.parquet": slow }, { signal: stop.signal });
   setTimeout(() => stop.abort(new Error("stopped")), 1500);
   const startedAt = Date.now();
   await assert.rejects(stopped, /stopped/u);

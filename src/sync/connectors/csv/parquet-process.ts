@@ -7,13 +7,14 @@ import { decompressPage } from "hyparquet/src/datapage.js";
 import { deltaBinaryUnpack, deltaLengthByteArray } from "hyparquet/src/delta.js";
 import { byteStreamSplit } from "hyparquet/src/encoding.js";
 import { parquetMetadata } from "hyparquet/src/metadata.js";
+import { deserializeTCompactProtocol, readVarInt } from "hyparquet/src/thrift.js";
 // Nothing else of the service: what is loaded, every import waits for.
 import { CELL_END, FileProblem, textsOf, type ParquetTop, type ValueText } from "./parquet-values.ts";
 
 /**
  * A separate process that reads files one after another and writes their columns as text: see `openParquet`. Its arguments are how
- * many bytes a file may unpack to, then for each file the JSON list of its path and the columns to read. A hostile file can end this
- * process, but affects nothing else.
+ * much reading a file may cost (`Reading`), then for each file the JSON list of its path and the columns to read. A hostile file can
+ * end this process, but affects nothing else.
  */
 
 /** A page is held in memory completely: pyarrow writes a row group of 1,048,576 rows as one page per column. */
@@ -28,6 +29,11 @@ const ROWS_TOGETHER = 64;
 const MAGIC = "PAR1";
 /** Bytes read for a page's header: at first, and if statistics of long texts make it longer. */
 const HEADER_BYTES = [1024, 1024 * 1024];
+/** A value takes at least as long to read as so many bytes. */
+const VALUE_COST = 32;
+/** What reading a file may cost, besides so much for each of its bytes: tables of stores pack 2 to 50 bytes into one. */
+const FREE_COST = 64 * 1024 ** 2;
+const MOST_COST_PER_BYTE = 1000;
 
 /** Node's own decompressors, which never unpack more than the page header states. */
 const COMPRESSORS = {
@@ -41,8 +47,11 @@ function limit(length: number): { maxOutputLength: number } {
   return { maxOutputLength: Math.max(1, length) };
 }
 
-/** `held`: bytes of the pages in memory; `unpacked`: of all pages so far, because column chunks may name the same page. */
-type Reading = { read: ReadBytes; held: number; unpacked: number; mostUnpacked: number };
+/**
+ * `held`: bytes of the pages in memory. `cost`: bytes of all headers, pages and texts so far, and 32 for each value: a few bytes
+ * unpack to many or state many values, and column chunks may name the same page.
+ */
+type Reading = { read: ReadBytes; held: number; cost: number; mostCost: number };
 
 type ReadBytes = (start: number, end: number) => Uint8Array<ArrayBuffer>;
 
@@ -50,7 +59,7 @@ type ReadBytes = (start: number, end: number) => Uint8Array<ArrayBuffer>;
 type ReadColumn = { name: string; element: SchemaElement; textOf: ValueText };
 
 /** The top of the file (ParquetTop), then its rows, as pieces of text. */
-function* readFile(path: string, mostUnpacked: number, known: readonly string[]): Generator<string> {
+function* readFile(path: string, allowedCost: number, known: readonly string[]): Generator<string> {
   const file = openSync(path, "r");
   const { size } = fstatSync(file);
   const read: ReadBytes = (start, end) => {
@@ -80,7 +89,15 @@ function* readFile(path: string, mostUnpacked: number, known: readonly string[])
   const text = JSON.stringify(first) + CELL_END;
   if (text.length > MOST_ROW_CHARACTERS) throw new FileProblem("has too many columns or row groups");
   yield text;
-  yield* readRows(metadata, columns, { read, held: 0, unpacked: 0, mostUnpacked });
+  const mostCost = Math.min(allowedCost, FREE_COST + size * MOST_COST_PER_BYTE);
+  yield* readRows(metadata, columns, { read, held: 0, cost: 0, mostCost });
+}
+
+function spend(reading: Reading, cost: number): void {
+  reading.cost += cost;
+  if (reading.cost <= reading.mostCost) return;
+  const most = reading.mostCost.toLocaleString("en");
+  throw new FileProblem(`unpacks to more than ${most} bytes, too many for a file of its size`);
 }
 
 function readFooter(read: ReadBytes, size: number): FileMetaData {
@@ -100,7 +117,10 @@ function readFooter(read: ReadBytes, size: number): FileMetaData {
       `has a footer of more than ${MOST_FOOTER_BYTES} bytes: write it with fewer row groups`,
     );
   }
-  const metadata = parquetMetadata(read(size - 8 - length, size), { geoparquet: false });
+  const footer = read(size - 8 - length, size);
+  // The library's own reader of footers takes numbers of any length.
+  deserializeTCompactProtocol({ view: new NumberView(footer.buffer), offset: 0 });
+  const metadata = parquetMetadata(footer, { geoparquet: false });
   const rows = metadata.row_groups.reduce((sum, group) => sum + wholeNumber(Number(group.num_rows)), 0);
   if (rows !== Number(metadata.num_rows))
     throw new RangeError("the rows of its row groups do not add up to the stated number");
@@ -147,6 +167,7 @@ function* readRows(
       refuseLongRow(cells, fill.length, index);
       piece += cells.join(CELL_END) + CELL_END;
       if (piece.length < PORTION_CHARACTERS) continue;
+      spend(reading, piece.length);
       yield piece;
       piece = "";
     }
@@ -181,24 +202,25 @@ function openColumn(
   let dictionary: string[] = [];
   let next: NextValue = () => undefined;
   let left = 0;
+  let unread = Number(meta.num_values);
   let heldBytes = 0;
 
   /** How many values it has. */
   const readNextPage = (): number => {
     if (offset >= end) throw new RangeError("it has fewer values than rows");
-    const { header, length } = readHeader(read, offset, end);
+    const { header, length } = readHeader(reading, offset, end);
     const packed = wholeNumber(header.compressed_page_size);
     const unpacked = wholeNumber(header.uncompressed_page_size);
     const stated = header.data_page_header ?? header.data_page_header_v2 ?? header.dictionary_page_header;
     const count = wholeNumber(stated?.num_values ?? 0);
     const start = offset + length;
     offset = start + packed;
-    reading.held += unpacked - heldBytes;
-    heldBytes = unpacked;
-    reading.unpacked += unpacked;
-    if (reading.unpacked > reading.mostUnpacked)
-      throw new FileProblem("unpacks to more bytes than an upload may have");
-    if (Math.max(reading.held, packed) > MOST_HELD_BYTES || count > MOST_PAGE_VALUES) {
+    // A page that is not compressed may state any size.
+    const pageBytes = Math.max(packed, unpacked);
+    reading.held += pageBytes - heldBytes;
+    heldBytes = pageBytes;
+    spend(reading, pageBytes + count * VALUE_COST);
+    if (reading.held > MOST_HELD_BYTES || count > MOST_PAGE_VALUES) {
       const most = `${MOST_PAGE_VALUES.toLocaleString("en")} values, or pages of ${MOST_HELD_BYTES / 1024 ** 2} MiB at once`;
       throw new FileProblem(`has more than ${most}: write smaller row groups`);
     }
@@ -210,6 +232,8 @@ function openColumn(
       return 0;
     }
     if (header.type === "INDEX_PAGE") return 0;
+    unread -= count;
+    if (unread < 0) throw new RangeError("it has more values than rows");
     next = openPage({ header, bytes, meta, element, textOf, dictionary });
     return count;
   };
@@ -317,13 +341,18 @@ function valuesOf(
     case "DELTA_BINARY_PACKED": {
       const count = of.countDefined();
       const values = type === "INT32" ? new Int32Array(count) : new BigInt64Array(count);
-      if (count > 0) deltaBinaryUnpack(reader, count, values);
+      if (count === 0) return each(values);
+      refuseBackwardBlocks(reader);
+      if (type !== "INT32") reader.view = new NumberView(page.buffer, page.byteOffset, page.byteLength);
+      deltaBinaryUnpack(reader, count, values);
       return each(values);
     }
     case "DELTA_LENGTH_BYTE_ARRAY": {
       const values: Uint8Array[] = [];
       const count = of.countDefined();
-      if (count > 0) deltaLengthByteArray(reader, count, values);
+      if (count === 0) return each(values);
+      refuseBackwardBlocks(reader);
+      deltaLengthByteArray(reader, count, values);
       return each(values);
     }
     case "BYTE_STREAM_SPLIT":
@@ -331,6 +360,28 @@ function valuesOf(
     default:
       // In DELTA_BYTE_ARRAY each text may repeat the previous one, so a small page can unpack to an unlimited size.
       throw new FileProblem(`is encoded as ${encoding}: write it with dictionaries or plain`);
+  }
+}
+
+/** Blocks of a negative size would be read again and again. */
+function refuseBackwardBlocks({ view }: { view: DataView }): void {
+  const start = { view, offset: 0 };
+  const [blockSize, miniblocks] = [readVarInt(start), readVarInt(start)];
+  if (!(blockSize > 0 && miniblocks > 0)) throw new RangeError("a block has no values");
+}
+
+/** More than any number has, with the bytes before it that say what it is. */
+const MOST_NUMBER_BYTES = 32;
+
+/** Refuses a number that goes on and on: the library makes it a BigInt, in a time that grows with the square of its length. */
+class NumberView extends DataView<ArrayBufferLike> {
+  #length = 0;
+
+  override getUint8(at: number): number {
+    const byte = super.getUint8(at);
+    this.#length = byte < 128 ? 0 : this.#length + 1;
+    if (this.#length > MOST_NUMBER_BYTES) throw new RangeError("a number is too long");
+    return byte;
   }
 }
 
@@ -430,11 +481,12 @@ function openRuns(bytes: Uint8Array, width: number): () => number {
   };
 }
 
-function readHeader(read: ReadBytes, offset: number, end: number) {
+function readHeader(reading: Reading, offset: number, end: number) {
   let failure: unknown;
   for (const most of HEADER_BYTES) {
-    const bytes = read(offset, Math.min(offset + most, end));
-    const reader = { view: new DataView(bytes.buffer), offset: 0 };
+    spend(reading, most);
+    const bytes = reading.read(offset, Math.min(offset + most, end));
+    const reader = { view: new NumberView(bytes.buffer), offset: 0 };
     try {
       return { header: parquetHeader(reader), length: reader.offset };
     } catch (error) {
@@ -453,11 +505,11 @@ function reasonOf(error: unknown): string {
   return error instanceof TypeError ? "is damaged or cut off" : `is damaged or cut off (${message})`;
 }
 
-const [, , mostUnpacked = "", ...files] = process.argv;
+const [, , allowedCost = "", ...files] = process.argv;
 try {
   for (const file of files) {
     const [path = "", ...known] = JSON.parse(file) as string[];
-    for (const piece of readFile(path, Number(mostUnpacked), known)) {
+    for (const piece of readFile(path, Number(allowedCost), known)) {
       if (!process.stdout.write(piece)) await once(process.stdout, "drain");
     }
   }

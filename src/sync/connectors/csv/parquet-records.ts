@@ -9,8 +9,8 @@ import { ImportError } from "./problems.ts";
 const PROCESS_MEGABYTES = 512;
 /** Longest time without output; far above the time for a page. */
 const LONGEST_SILENCE_MS = 60_000;
-/** Bytes that a value may have in the file for each byte of its text: 16 bytes of a DECIMAL may be one digit and a comma. */
-const UNPACKED_PER_TEXT = 8;
+/** What reading may cost the process for each byte of text: 16 bytes of a DECIMAL may be one digit and a comma. */
+const COST_PER_TEXT = 16;
 
 /** Where the content of a file goes. */
 type ParquetOutput = {
@@ -77,11 +77,11 @@ export function openParquet(
 }
 
 function startReading(files: readonly FolderFile[], knownOf: (file: FolderFile) => readonly string[]) {
-  const mostUnpacked = (files[0]?.textLimit?.most ?? Infinity) * UNPACKED_PER_TEXT;
+  const allowedCost = (files[0]?.textLimit?.most ?? Infinity) * COST_PER_TEXT;
   const options = [
     `--max-old-space-size=${PROCESS_MEGABYTES}`,
     join(import.meta.dirname, "parquet-process.ts"),
-    `${mostUnpacked}`,
+    `${allowedCost}`,
     ...files.map((file) => JSON.stringify([file.path, ...knownOf(file)])),
   ];
   // No more of the environment keeps the secrets of this process from it; with code that was compiled before it starts sooner.
