@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { request, type IncomingHttpHeaders } from "node:http";
 import { after, before, test } from "node:test";
 import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
@@ -176,6 +177,29 @@ test("a request that names a whole address, as through a proxy, gets the page of
     assert.deepEqual([status, /location: (\S+)/u.exec(headers)?.[1]], [303, location], target);
     close();
   }
+});
+
+test("a request with two Hosts, or of * unless it is OPTIONS, is refused", async () => {
+  const { send: sendRaw, answer, close, socket } = await openRaw(service.address);
+  const host = `Host: ${new URL(service.address).host}\r\n`;
+  const ask = async (line: string, headers = host) => {
+    sendRaw(`${line} HTTP/1.1\r\n${headers}\r\n`);
+    return answer();
+  };
+  for (const second of [host, "host: other.example\r\n", "HOST:\r\n"])
+    for (const path of ["/api/v1/alerts", "/", "/nothing"]) {
+      const { status, body } = await ask(`GET ${path}`, host + second);
+      assert.equal(status, 400, `${path} ${second}`);
+      assert.match(body, /^\{"error":\{"code":"invalid_request","message":"A request has one Host header/u);
+    }
+  assert.equal((await ask("GET /api/v1/alerts", `${host}X-Host: host\r\nX-Much: Host\r\n`)).status, 401);
+  assert.notEqual((await ask("OPTIONS *")).status, 400);
+  for (const method of ["GET", "POST", "DELETE"])
+    assert.equal((await ask(`${method} *`)).status, 400, method);
+  sendRaw(`HEAD * HTTP/1.1\r\n${host}\r\n`);
+  const [bytes] = (await once(socket, "data")) as [Buffer];
+  assert.match(bytes.toString(), /^HTTP\/1\.1 400 /u);
+  close();
 });
 
 test("a body that is no form, or a long one, is refused", async () => {

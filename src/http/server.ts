@@ -76,7 +76,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   // Hooks with a callback: a promise for each would cost every request a turn.
   server.addHook("onRequest", (request, reply, done) => {
     setCommonHeaders(request, reply);
-    if (request.is404) refuse(request, reply);
+    if (isAmbiguous(request.raw)) sendRefusal(reply, "invalid_request", AMBIGUOUS);
+    else if (request.is404) refuse(request, reply);
     else done();
   });
   const writeRequestLine = createRequestLine(options.logger);
@@ -143,6 +144,15 @@ function registerOperation(server: FastifyInstance, operation: Operation): void 
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(COMMON_HEADERS);
   reply.header("X-Request-ID", request.id);
+}
+
+const AMBIGUOUS = "A request has one Host header, and only OPTIONS may be of * instead of a path.";
+
+/** RFC 9112, section 3.2, and RFC 9110, section 7.1. Node.js keeps the first of two Hosts, and the router takes `*` for `/`. */
+function isAmbiguous({ method, url, rawHeaders }: IncomingMessage): boolean {
+  const isHost = (text: string, place: number): boolean =>
+    place % 2 === 0 && text.length === 4 && text.toLowerCase() === "host";
+  return rawHeaders.filter(isHost).length > 1 || (url === "*" && method !== "OPTIONS");
 }
 
 /** A request without a route passes no hook or admission; with a token it still gets the quota headers. */
