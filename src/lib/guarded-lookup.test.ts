@@ -44,18 +44,24 @@ const ADDRESS = Buffer.from("20010000000000000000000000000009", "hex");
 /** By name and type of record; a name that is missing does not exist. */
 const RECORDS: Readonly<Record<string, Readonly<Record<number, Buffer>>>> = {
   "both.example": { [IPV4]: Buffer.from([198, 51, 100, 7]), [IPV6]: ADDRESS },
+  "together.example": { [IPV4]: Buffer.from([198, 51, 100, 7]), [IPV6]: ADDRESS },
   "six.example": { [IPV6]: ADDRESS },
   "empty.example": {},
 };
 
-/** A DNS server that answers from `RECORDS`, refuses "broken.example", and never answers "silent.example". */
+/**
+ * A DNS server that answers from `RECORDS`, refuses "broken.example", never answers "silent.example", and answers "together.example"
+ * when it was asked for both kinds.
+ */
 async function startDns() {
   const socket = createSocket("udp4");
+  const waiting = new Map<number, () => void>();
   socket.on("message", (question, { port, address }) => {
     const end = question.indexOf(0, 12);
     const name = question.toString("latin1", 13, end).replaceAll(/[\x01-\x3f]/gu, ".");
     if (name === "silent.example") return;
-    const record = RECORDS[name]?.[question.readUInt16BE(end + 1)];
+    const kind = question.readUInt16BE(end + 1);
+    const record = RECORDS[name]?.[kind];
     const head = Buffer.from(question.subarray(0, end + 5));
     head.writeUInt16BE(0x8180 + (name === "broken.example" ? 2 : name in RECORDS ? 0 : 3), 2);
     head.writeUInt16BE(record === undefined ? 0 : 1, 6);
@@ -65,7 +71,10 @@ async function startDns() {
       record === undefined
         ? []
         : [Buffer.from([0xc0, 12]), type, Buffer.from([0, 0, 0, 0, 0, record.length]), record];
-    socket.send(Buffer.concat([head, ...answer]), port, address);
+    waiting.set(kind, () => socket.send(Buffer.concat([head, ...answer]), port, address));
+    if (name === "together.example" && waiting.size < 2) return;
+    for (const send of waiting.values()) send();
+    waiting.clear();
   });
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
@@ -83,6 +92,7 @@ test("a name of a stranger is resolved to its addresses of both kinds, or has th
   const { resolve, stop } = await startDns();
   for (const [name, expected] of [
     ["both.example", ["198.51.100.7", "2001::9"]],
+    ["together.example", ["198.51.100.7", "2001::9"]],
     ["six.example", ["2001::9"]],
     ["empty.example", "ENOTFOUND"],
     ["none.example", "ENOTFOUND"],

@@ -67,18 +67,19 @@ export function resolveByServers(servers: readonly string[] | null): Resolve {
     // A new resolver reads the machine's current servers.
     const resolver = new Resolver({ timeout: 2000, tries: 2 });
     if (servers !== null) resolver.setServers(servers);
-    resolver.resolve4(name, (error, four) => {
-      resolver.resolve6(name, (_noSix, six) => {
-        const addresses = [...addressesOf(four, 4), ...addressesOf(six, 6)];
-        done(error !== null && addresses.length === 0 ? asOfMachine(error) : null, addresses);
-      });
-    });
+    const answers = new Map<4 | 6, { error: NodeJS.ErrnoException | null; addresses: LookupAddress[] }>();
+    /** `found`: undefined where the look-up failed. */
+    const take =
+      (family: 4 | 6) => (error: NodeJS.ErrnoException | null, found: readonly string[] | undefined) => {
+        answers.set(family, { error, addresses: (found ?? []).map((address) => ({ address, family })) });
+        const [four, six] = [answers.get(4), answers.get(6)];
+        if (four === undefined || six === undefined) return;
+        const addresses = [...four.addresses, ...six.addresses];
+        done(four.error !== null && addresses.length === 0 ? asOfMachine(four.error) : null, addresses);
+      };
+    resolver.resolve4(name, take(4));
+    resolver.resolve6(name, take(6));
   };
-}
-
-/** `addresses`: undefined where the look-up failed. */
-function addressesOf(addresses: readonly string[] | undefined, family: 4 | 6): LookupAddress[] {
-  return (addresses ?? []).map((address) => ({ address, family }));
 }
 
 /** With the code that `dns.lookup` has for it. */
