@@ -470,7 +470,8 @@ async function startProvider(issuer: string, port: number): Promise<Server> {
       claims: () => ({ sub: id, email: `${id}@acme.example`, email_verified: true }),
     }),
   }).listen(port, "localhost");
-  await once(server, "listening");
+  // Without a service there is nothing that stops it.
+  await once(server.unref(), "listening");
   return server;
 }
 

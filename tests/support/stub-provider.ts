@@ -58,8 +58,8 @@ export async function startStubProvider(): Promise<StubProvider> {
       return response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(json));
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  // Without a service there is nothing that stops it.
+  await once(server.listen(0, "127.0.0.1").unref(), "listening");
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const stub: StubProvider = {
     issuer,
