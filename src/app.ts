@@ -9,7 +9,7 @@ import type { Guard, Handler, Operation } from "./access/operation.ts";
 import { createWorkspaceNodes, type NodeOfWorkspace } from "./access/workspace-nodes.ts";
 import { createWorkspaceQueue } from "./access/workspace-queue.ts";
 import { startUsageWriter, type CountUsage } from "./access/usage-count.ts";
-import type { ControlTools } from "./actions/action.ts";
+import type { ActionTools } from "./actions/action.ts";
 import { oauthIssuer, publicConsole } from "./actions/console-address.ts";
 import { requireWorkerPlace } from "./actions/installation/schema.ts";
 import { openKeys } from "./actions/installation/secrets.ts";
@@ -164,15 +164,15 @@ async function createConsoleSurfaces(
 function controlOf(
   config: Config,
   keys: Keys,
-  databases: Pick<ControlTools, "database" | "exporting">,
-): ControlTools {
+  databases: Pick<ActionTools, "database" | "exporting">,
+): ActionTools {
   const push = pushOptions(config);
   return { ...databases, keys, connecting: connectingOf(config), push, retention: config, provider: null };
 }
 
 /** A longer snapshot would keep the database from vacuuming. */
 const LONGEST_STREAM_MS = 3_600_000;
-/** How long a reader of a table may take nothing of it. */
+/** How long a reader of a table may stall. */
 const LONGEST_STALL_MS = 60_000;
 const FIRST_RETRY_MS = 15_000;
 const WORKER_POLL_MS = 1000;

@@ -118,7 +118,7 @@ const OPTIONS = {
     "MCP_ALLOWED_ORIGINS",
     origins,
     [],
-    "Web origins beside the service's own whose pages may call the MCP endpoint, separated by commas.",
+    "Web origins besides the service's own whose pages may call the MCP endpoint, separated by commas.",
   ),
   syncRuns: option("SYNC_RUNS", integer(1, 50), 2, "Sync runs that one worker executes at a time."),
   /** Without a slash at its end. */

@@ -203,7 +203,7 @@ test("an address that was sealed with another secret is not guessed, and says so
   const environment = deliveryEnvironment(service, clock.now);
   await deliverAll({ ...environment, sealingKey: Buffer.alloc(32, 9) });
   const [endpoint] = await endpoints();
-  assert.match(endpoint?.last_problem ?? "", /sealed with keys that this installation no longer has/u);
+  assert.match(endpoint?.last_problem ?? "", /encrypted with keys that this installation no longer has/u);
   assert.equal(receiver.received.length, 0);
 });
 

@@ -134,7 +134,7 @@ test("a page keeps its session alive, writing at most every five minutes, and / 
   }
 });
 
-describe("a change bites on the very next page, as it does for the API", () => {
+describe("a change takes effect on the next page, as it does for the API", () => {
   test("billing: 403", async () => {
     await changeWorkspace(service.database, tenant, { billing_status: "inactive" });
     assert.equal(await apiStatus(report), 403);

@@ -226,7 +226,7 @@ function questionsAbout({ sku, title }: { sku: string; title: string }): Questio
       clicks: [link(`See why ${title} comes back`)],
       answer: async (page) => {
         const found = await page.locator("#report-reasons .chart-title").innerText();
-        assert.match(found, /“Defective” is the reason given most: \d\d\.\d % of the returned units/u);
+        assert.match(found, /“Defective” is the most frequent reason: \d\d\.\d % of the returned units/u);
       },
     },
     {

@@ -135,7 +135,7 @@ test("a refused invitation keeps its values", async () => {
   assert.equal((await owner.post(MEMBERS, { name: "Bo", role: "king" })).status, 400);
 });
 
-test("a role that is given bites on the very next page, and so does a removal", async () => {
+test("a role that is given takes effect on the next page, and so does a removal", async () => {
   const ada = await actAs(service, tenant, "viewer", "Bea");
   const page = `${MEMBERS}/${await idOf("Bea")}`;
   assert.equal(await statusOf(ada, MEMBERS), 403);

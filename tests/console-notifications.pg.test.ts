@@ -87,7 +87,7 @@ test("an owner adds a webhook, sees its secret once, tests, rotates, pauses, res
   assert.equal((await foreign.post(`${PATH}/restore`, { endpoint: id })).status, 409);
   const hour = createClock();
   hour.forward(60);
-  assert.match((await owner.post(`${PATH}/restore`, { endpoint: id })).done ?? "", /is back/u);
+  assert.match((await owner.post(`${PATH}/restore`, { endpoint: id })).done ?? "", /is restored/u);
   assert.equal((await owner.post(`${PATH}/restore`, { endpoint: id })).status, 409);
   await deliverAll(deliveryEnvironment(service, hour.now));
   assert.ok(receiver.received.length > before, "what it missed");

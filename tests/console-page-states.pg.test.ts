@@ -60,7 +60,7 @@ test("an empty search result shows the search text, and links back", async () =>
   assert.match((await open("/products?q=zebra", of)).text, /Nothing matches “zebra”/u);
   assert.match((await open("/products?type=sku&vendor=Nobody", of)).text, /vendor “Nobody”/u);
   assert.match((await open("/products?vendor=Nobody", of)).text, /Vendor matches nothing in this workspace/u);
-  assert.match((await open("/alerts?category=connection_stale", of)).text, /No alert is about that/u);
+  assert.match((await open("/alerts?category=connection_stale", of)).text, /No alert matches this filter/u);
 });
 
 test("a plan without export acts as in the API, and is named", async () => {

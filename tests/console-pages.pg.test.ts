@@ -140,7 +140,8 @@ test("months in progress are counted up to the newest, by the form and by the li
   }
   // Months named in the address are unchanged, as in the API.
   const past = await open("/report?start_month=2025-06&end_month=2025-08&include_incomplete=true");
-  const more = /start_month=2025-06&end_month=2025-08&include_incomplete=newest">Go on to the newest month</u;
+  const more =
+    /start_month=2025-06&end_month=2025-08&include_incomplete=newest">Continue to the newest month</u;
   assert.match(unescaped(past.text), more);
 });
 

@@ -212,7 +212,7 @@ test("a person who is gone and the command line are named as makers, too", async
     ofOperator,
   ]);
   const page = await read(TOKENS);
-  assert.match(rowOf(page, "of nobody"), /a person who is no longer here/u);
+  assert.match(rowOf(page, "of nobody"), /removed member/u);
   assert.match(rowOf(page, "of the operator"), /operator/u);
 });
 

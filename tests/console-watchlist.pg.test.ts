@@ -75,7 +75,7 @@ test("reports lead to the watchlist for who may add, and say what is watched", a
     assert.match(wordsOf(asked.text), /is not watched yet\. Watch /u, link);
   }
   assert.doesNotMatch((await owner.get(`/report?${MONTHS}`)).text, /settings\/watchlist\?/u);
-  assert.match((await owner.get(`${PATH}?type=sku&key=JACKET-M`)).text, /SKU JACKET-M is watched already/u);
+  assert.match((await owner.get(`${PATH}?type=sku&key=JACKET-M`)).text, /SKU JACKET-M is already watched/u);
 });
 
 test("while figures are withheld the list is shown, without a search; a viewer sees no button", async () => {

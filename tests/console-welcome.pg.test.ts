@@ -178,7 +178,7 @@ test("the overview lists the remaining setup steps until they are done, with one
   statements.forget();
   const { text } = await page("admin");
   assert.deepEqual(statements.names(), [...OWN_STATEMENTS, "read_setup"]);
-  assert.match(wordsOf(text), /3 of 5 steps of the setup are left/u);
+  assert.match(wordsOf(text), /3 of 5 setup steps are left/u);
   for (const path of ["sources", "windows", "tokens"]) {
     assert.ok(text.includes(`<a href="/w/${tenant.shopDomain}/settings/${path}">`), path);
   }
@@ -192,7 +192,7 @@ test("the overview lists the remaining setup steps until they are done, with one
   await insertRows(service.database, "audit_event", [
     { shop_key: shopKey, actor: "x", action: "windows.set", detail: {} },
   ]);
-  assert.match(wordsOf((await page("admin")).text), /1 of 5 steps of the setup are left/u);
+  assert.match(wordsOf((await page("admin")).text), /1 of 5 setup steps are left/u);
   await createTokenOf(service.database, shopKey);
   assert.doesNotMatch((await page("admin")).text, /steps of the setup/u);
   statements.forget();
@@ -203,7 +203,7 @@ test("the overview lists the remaining setup steps until they are done, with one
 test("an admin hides the list, for everybody", async () => {
   const { tenant, page, cookieOf } = await workspace();
   await changeWorkspace(service.database, tenant, { is_setup_open: "true" });
-  assert.match((await page("admin")).text, /steps of the setup are left/u);
+  assert.match((await page("admin")).text, /setup steps are left/u);
   const path = `/w/${tenant.shopDomain}/setup/close`;
   assert.equal((await postForm(service, path, {}, { cookie: cookieOf("viewer") })).status, 403);
   assert.equal((await postForm(service, path, {}, { cookie: cookieOf("admin") })).status, 303);

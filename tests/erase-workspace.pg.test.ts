@@ -83,7 +83,7 @@ test("serving stops at once on every server, and taking it back restores everyth
     const answer = await call("/api/v1/alerts", { token: tenant.token });
     assert.equal(
       answer.message(),
-      "The workspace is not ready (erasing): it is going to be erased unless its owner cancels that.",
+      "The workspace is not ready (erasing): it is scheduled for erasure, which an owner can cancel.",
     );
   }
   for (const { path } of PAGES) {

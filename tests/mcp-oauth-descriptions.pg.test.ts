@@ -94,7 +94,7 @@ test("a description that is not the app's own, or cannot be read, lets nobody in
     ],
     [/redirect_uris must be a list/u, (app) => describe(app, { redirect_uris: ["unknown:/scheme"] })],
     [
-      /did not register the address/u,
+      /has not registered this redirect address/u,
       (app) => describe(app, { redirect_uris: ["https://app.example/callback"] }),
     ],
     [/answered more than 10240 bytes/u, (app) => describe(app, { padding: "x".repeat(20_000) })],

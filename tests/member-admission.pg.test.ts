@@ -76,7 +76,7 @@ test("a page costs two statements of the registry, one for whoever is refused", 
   assert.deepEqual(await namesOf(() => ask(undefined, "missing.example")), ["find_member"]);
 });
 
-test("a change of plan, billing, readiness, role, settings or data bites on the very next page", async () => {
+test("a change of plan, billing, readiness, role, settings or data takes effect on the next page", async () => {
   const { database } = service;
   await changePlan(database, tenant, { entitlements: ["data_export"] });
   assert.deepEqual((await admitted()).workspace.entitlements, ["data_export"]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createMetrics } from "../src/operations/metrics.ts";
@@ -47,6 +47,19 @@ test("each alert has a row of the guide with its severity and duration, and link
       ),
     );
   }
+});
+
+test("the guide searches the log for messages of the service", () => {
+  const source = globSync("src/**/*.ts", { cwd: join(import.meta.dirname, "..") })
+    .filter((path) => !path.endsWith(".test.ts"))
+    .map(read)
+    .join("\n");
+  const searched = [
+    ...guide.matchAll(/grep '(?:"msg":")?([a-z ]+)"?'/gu),
+    ...guide.matchAll(/Search the log for `([a-z ]+)` and `([a-z ]+)`/gu),
+  ].flatMap(([, ...messages]) => messages);
+  assert.equal(searched.length, 4);
+  for (const message of searched) assert.ok(source.includes(message), message);
 });
 
 test(

@@ -235,7 +235,7 @@ test("without script the page says how the command does it, and decisions are fo
   await asOwner(context, { javaScriptEnabled: false }, async (page, { cookie }, shopDomain) => {
     // Texts within noscript are found by their element alone.
     const without = page.locator("noscript:has(pre)");
-    assert.match(await without.locator("p").innerText(), /Sending files by browser needs JavaScript/u);
+    assert.match(await without.locator("p").innerText(), /Uploading files in the browser needs JavaScript/u);
     assert.match(
       await without.locator("pre").innerText(),
       /\.\/returns import \.\/folder --workspace shop-/u,

@@ -218,7 +218,7 @@ test("an import that every worker dies of is refused after three, with a sentenc
   assert.equal(await importedBy(service, shop, id), "refused");
   assert.deepEqual(await filesOf(id), [], "what the last of them wrote is gone");
   const page = await (await shop.client.page(id)).text();
-  assert.match(page, /The import was begun 3 times, and cut off each time\./u);
+  assert.match(page, /The import was started 3 times, and interrupted each time\./u);
   assert.equal((await shop.client.request(id)).status, 303);
   assert.equal(await importedBy(service, shop, id), "imported");
 });

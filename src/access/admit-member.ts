@@ -21,7 +21,7 @@ export type AdmitMember = (
 
 /**
  * Makes the second guard, which every page of the console passes: session, person, member, workspace. Two statements, and
- * nothing is remembered: a change bites on the very next page. The time is the database's unless it is given. A workspace
+ * nothing is cached: a change takes effect on the next page. The time is the database's unless it is given. A workspace
  * is admitted in any state, because its pages say which; `checkMember` is for what gives figures.
  */
 export function createAdmitMember({ database }: { database: Queryable }): AdmitMember {
@@ -74,7 +74,7 @@ export function notReady(readiness: string, quota: QuotaState | null): ApiError 
 
 const NOT_READY: Readonly<Record<string, string>> = {
   reconnecting: ": the store refuses access until its owner connects it again.",
-  erasing: ": it is going to be erased unless its owner cancels that.",
+  erasing: ": it is scheduled for erasure, which an owner can cancel.",
   moving: ": it is moving to another server; try again in a few minutes.",
 };
 

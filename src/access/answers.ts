@@ -45,8 +45,8 @@ type SharedAnswer = { key: string; workspace: Workspace; text: AnswerText };
 
 /**
  * The response cache. An answer depends on nothing but the data version, the workspace's settings and the input, and is
- * remembered under exactly these, the workspace first, as the snapshot it was made from has them. Requests for the same JSON
- * at once wait for one making of it; a file is sent as it is made, and remembered when all of it was.
+ * cached under exactly these, the workspace first, as in the snapshot it was computed from. Concurrent requests for the same
+ * JSON wait for one computation; a file is sent as it is written, and cached when it is complete.
  */
 export function createAnswers(options: AnswersOptions): Answers {
   const memory = createAnswerMemory(options.memoryBytes);
@@ -108,7 +108,7 @@ export function createAnswers(options: AnswersOptions): Answers {
     if (known !== undefined) return readyOf(known, workspace, request);
     if (endpoint.response === null) return makeFile(request);
     const made = await shareMaking(key, request);
-    // Of the same data, the request's own freshness: it may have waited for a making that began before a sync.
+    // Of the same data, the request's own freshness: it may have waited for a computation that began before a sync.
     return readyOf(made.text, made.key === key ? workspace : made.workspace, request);
   };
 }

@@ -5,7 +5,7 @@ import { newSecret } from "./secret.ts";
 
 const MINUTE_MS = 60_000;
 
-/** An invitation waits for somebody who may look at their mail the day after tomorrow. */
+/** Invitations last longer, because the recipient may not read them for two days. */
 const LIFETIME_MS: Readonly<Record<LinkPurpose, number>> = {
   enter: 10 * MINUTE_MS,
   invite: 72 * 60 * MINUTE_MS,

@@ -108,7 +108,7 @@ export function isClientAddress(clientId: string): boolean {
   return url.pathname !== "/" && !clientId.includes("#") && url.username === "" && url.password === "";
 }
 
-/** Reads what is at that address: who it says it is, and which of its addresses may be answered. Throws `OauthError`. */
+/** Reads the description at that address: the client's name and redirect addresses. Throws `OauthError`. */
 export function readDescription(clientId: string, document: unknown): OauthClient {
   const told = (document ?? {}) as Record<string, unknown>;
   if (told["client_id"] !== clientId)
@@ -168,7 +168,7 @@ export function newGrantSecret(
   return { text, familyHash: hashSecret(family, pepper), hash: hashSecret(secret, pepper) };
 }
 
-/** Where MCP clients learn who lets them in (RFC 9728); `issuer`: this service, such as https://returns.example. */
+/** Metadata of the MCP endpoint as a protected resource (RFC 9728); `issuer`: this service, such as https://returns.example. */
 export function resourceMetadata(issuer: string) {
   return {
     resource: mcpAddress(issuer),
@@ -180,7 +180,7 @@ export function resourceMetadata(issuer: string) {
   };
 }
 
-/** How they are let in (RFC 8414). */
+/** Metadata of the authorization server (RFC 8414). */
 export function serverMetadata(issuer: string) {
   return {
     issuer,

@@ -44,7 +44,7 @@ export type Guard = {
   admit: Admit;
   answers: Answers;
   openSnapshot: OpenSnapshot;
-  /** Where answers that are not remembered wait for a turn of their workspace, holding no connection. */
+  /** Where uncached answers wait for a slot of their workspace, holding no connection. */
   workspaceQueue: WorkspaceQueue;
   giveBack: GiveBack;
   countUsage: CountUsage;

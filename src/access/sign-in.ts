@@ -191,7 +191,7 @@ async function findByEnrolment(
   const link = await findByLink(database, request);
   if ("outcome" in link) return link;
   const { userId } = link;
-  // Before the link is used up: who dismisses the browser's question may try again.
+  // Before the link is used up: a person who dismisses the browser's prompt can try again.
   const passkey = await checkEnrolment(database, { ...request, userId });
   if ("refused" in passkey) return { outcome: passkey.refused, userId };
   const useUp = async (connection: Connection): Promise<SignInRefusal | null> => {

@@ -57,14 +57,14 @@ export type Done<Result> = {
 };
 
 /** Who acts on what, and with what. */
-export type ActionCaller = Partial<Omit<ControlTools, "database">> & {
+export type ActionCaller = Partial<Omit<ActionTools, "database">> & {
   database: Database;
   actor: Actor;
   now: Date;
 };
 
 /** Who acts on a workspace. `keys` are opened for actions that use them. */
-export type WorkspaceCaller = ActionCaller & Pick<ControlTools, "keys"> & { workspace: DirectoryRow };
+export type WorkspaceCaller = ActionCaller & Pick<ActionTools, "keys"> & { workspace: DirectoryRow };
 
 /** Who acts where links to the console can be made. */
 export type LinkCaller<By extends ActionCaller = WorkspaceCaller> = By & {
@@ -73,7 +73,7 @@ export type LinkCaller<By extends ActionCaller = WorkspaceCaller> = By & {
 };
 
 /** The values that form and command pass to every action of a workspace. */
-export type FaceCaller = LinkCaller & Pick<ControlTools, "push">;
+export type SurfaceCaller = LinkCaller & Pick<ActionTools, "push">;
 
 /** The input of `run`: the caller with current rights, the action's transaction, and which workspace it is, if any. */
 export type ActionContext<By extends ActionCaller = WorkspaceCaller> = By &
@@ -213,7 +213,7 @@ export async function readList<Row extends object, By extends ActionCaller, Filt
 }
 
 /** The tools of actions, on every surface. */
-export type ControlTools = {
+export type ActionTools = {
   database: DatabasePool;
   keys: Keys;
   connecting: Connecting;
@@ -228,7 +228,7 @@ export type ControlTools = {
 };
 
 /** A member who acts on a workspace; `admitted` is used by the statements of requests. */
-export type ConsoleCaller = ControlTools & {
+export type ConsoleCaller = ActionTools & {
   actor: Actor;
   workspace: DirectoryRow;
   admitted: Workspace;

@@ -26,7 +26,7 @@ type FieldKind =
   | "bytes"
   | "hidden";
 
-/** One field of an action's input: its label, its limits, and the one reader of what any face was given. */
+/** One field of an action's input: its label, its limits, and the one reader of what a form or command was given. */
 export type Field<Value> = {
   label: string;
   /** The allowed values in a few words: next to the form field, and in a command's help. */
@@ -38,7 +38,7 @@ export type Field<Value> = {
   option?: string;
   /** Placeholder of the value in a command's help, such as "code" for --currency <code>. */
   placeholder?: string;
-  /** The one face that has this field; both unless stated otherwise. */
+  /** Form or command, if only one has this field. */
   only?: "form" | "command";
   /** `texts`: as given, [] = not at all. Throws `invalid`, which begins with `subject`. */
   read: (subject: string, texts: readonly string[], now: Date, body: Buffer) => Value;

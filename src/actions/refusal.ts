@@ -26,7 +26,7 @@ export function impossible(message: string, field?: string): Refusal {
 
 /** A moving workspace cannot be changed, since the copy would lack the change. */
 export function movingAway(shopDomain: string): Refusal {
-  return impossible(`${shopDomain} is moving to another installation: nothing of it can be changed here.`);
+  return impossible(`${shopDomain} is moving to another installation: it cannot be changed here.`);
 }
 
 function problemsOf(sentence: string, name: string | undefined): Refusal["problems"] {

@@ -56,8 +56,8 @@ export function alertsOfEnded(
           severity: "info",
           title: `Ended: ${first.title}`,
           body:
-            `It began on ${dayWords(first.started_on)}. Up to ${dayWords(endedOn)} no early warning has come for 45 days, and the ` +
-            "newest complete month is no spike.",
+            `It began on ${dayWords(first.started_on)}. Up to ${dayWords(endedOn)} there was no early warning for 45 days, and the ` +
+            "newest complete month is not a spike.",
           metadata: {
             kind: "ended",
             episode_id: episodeId,

@@ -40,7 +40,7 @@ import { earlyWarningAlert } from "./early-warning-alert.ts";
 
 type AlertEvaluation = { database: Database; shopKey: number; now: Date };
 
-/** M16: so many SKUs are watched unasked, by returned units of the newest complete months of a year. */
+/** M16: how many SKUs are watched automatically, by returned units of the newest complete months of a year. */
 const RANKED_SKUS = 20;
 const YEAR_MONTHS = 12;
 

@@ -20,7 +20,7 @@ test("notices of a token come 14 and 3 days before its end, and not before or af
   );
   assert.equal(
     first?.body,
-    "Requests with it are refused from 2026-11-22 12:00 UTC on. Rotate it, and give the new token to whatever uses it.",
+    "Requests with it are refused from 2026-11-22 12:00 UTC on. Replace it, and give the new token to the programs that use it.",
   );
   assert.equal(first.linkPath, "/settings/tokens/0000000000700001");
   assert.deepEqual(

@@ -40,7 +40,7 @@ export function tokenNotice(token: EndingTokenRow, now: Date): Notice | null {
     category: "token_expiry",
     severity: stage.severity,
     title: `The token ${readableName(name)} expires ${leftText(leftMs)}`,
-    body: `Requests with it are refused from ${minuteText(expiresAt)} on. Rotate it, and give the new token to whatever uses it.`,
+    body: `Requests with it are refused from ${minuteText(expiresAt)} on. Replace it, and give the new token to the programs that use it.`,
     linkPath: `/settings/tokens/${tokenId}`,
     linkLabel: "Open the token",
   };

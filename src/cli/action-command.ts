@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { InvalidArgumentError, Option } from "commander";
-import { readList, runAction, type Action, type FaceCaller, type List } from "../actions/action.ts";
+import { readList, runAction, type Action, type SurfaceCaller, type List } from "../actions/action.ts";
 import { OPERATOR } from "../actions/actor.ts";
 import { consoleAddress } from "../actions/console-address.ts";
 import { readInput, type Field, type Fields, type Given } from "../actions/field.ts";
@@ -14,7 +14,7 @@ import { runningAddress } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The values that a command passes to its action. */
-type CommandCaller = FaceCaller & InstallationCaller;
+type CommandCaller = SurfaceCaller & InstallationCaller;
 
 /** The command line of an action. */
 type CommandShape<Result> = {

@@ -89,7 +89,7 @@ test("a user who may not create in the schema, or not even use it, refuses a mig
     await execute(empty, "revoke usage on schema public from public");
     assertRefused(
       await migrate(),
-      /^The database user (?:can use no schema|lacks a right) \(.+schema.+\): .+\.\n$/u,
+      /^The database user (?:cannot use any schema|lacks a right) \(.+schema.+\): .+\.\n$/u,
     );
   } finally {
     await execute(database.url, `drop database ${name}_empty with (force)`);

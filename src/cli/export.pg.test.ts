@@ -170,7 +170,7 @@ test("erase asks for confirmation, keep cancels it, and show reports it", async 
   assert.match(String(shown["erase_after"]), /^\d{4}-\d\d-\d\dT/u);
   await withFolder(FILES, async (folder) => {
     const { code, stderr } = await runCommand(["import", folder, "--workspace", DOMAIN], environment);
-    assert.deepEqual([code, stderr], [1, `${DOMAIN} is going to be erased: cancel the erasure first.\n`]);
+    assert.deepEqual([code, stderr], [1, `${DOMAIN} is scheduled for erasure: cancel the erasure first.\n`]);
   });
   await run(["workspace", "keep", DOMAIN]);
   const again = await runCommand(["workspace", "keep", DOMAIN], environment);

@@ -36,7 +36,7 @@ export function addExportCommand(program: Command, context: CommandContext): voi
   )
     .addOption(new Option("--table <names...>", "only these tables").choices(NAMES).default(NAMES, "all"))
     .addOption(
-      new Option("--format <form>", "form of the files")
+      new Option("--format <format>", "format of the files")
         .choices(Object.keys(TABLE_FORMATS))
         .default("parquet"),
     );

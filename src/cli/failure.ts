@@ -34,7 +34,7 @@ const STATE_SENTENCES: Readonly<Record<string, (message: string) => string>> = {
     `The database user lacks a right (${message}): set DATABASE_URL to the owner of the tables, who may create ` +
     "in their schema and create temporary tables.",
   "3F000": (message) =>
-    `The database user can use no schema (${message}): grant usage and create on the schema to the user of ` +
+    `The database user cannot use any schema (${message}): grant usage and create on the schema to the user of ` +
     "DATABASE_URL.",
 };
 
@@ -61,7 +61,7 @@ function expected(message: string): Failure {
   return { message, exitCode: 1, isUnexpected: false };
 }
 
-/** A question that the service does not understand ends as one that the command does not. */
+/** A request that the service rejects as invalid exits like an invalid command line. */
 function apiFailure({ code, message, status, requestId }: ReturnsApiError): Failure {
   const sentence =
     code === "internal_error" && requestId !== null ? `${message} (request id ${requestId})` : message;

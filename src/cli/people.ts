@@ -28,7 +28,7 @@ import type { CommandGroup, CommandSession } from "./command.ts";
 type LinkOptions = { name?: string; new?: true; workspace?: string; recover?: true; email?: string };
 
 const EMAIL_HELP =
-  "who has this verified address at the identity provider may sign in by it once, instead of the link";
+  "a person with this verified address at the identity provider can sign in there instead of with the link";
 
 const onPerson = {
   words: ["person", "new_name"],

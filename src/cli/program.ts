@@ -103,5 +103,5 @@ function environmentHelp(): string {
     [name, defaultText, help].map((cell) => cell.replaceAll("`", "")),
   );
   const style = { ...PLAIN, widthCharacters: process.stdout.columns ?? null };
-  return `\nOptions of the environment:\n${formatTable(["name", "default", "meaning"], rows, style)}`;
+  return `\nEnvironment variables:\n${formatTable(["name", "default", "meaning"], rows, style)}`;
 }

@@ -34,7 +34,7 @@ export function addQueryCommands(program: Command, context: CommandContext): voi
     .addHelpText("before", EXAMPLES)
     .addHelpText(
       "after",
-      `\nOptions of the environment: ${COMMAND_OPTIONS.url.name}, ${COMMAND_OPTIONS.token.name}, ${COMMAND_OPTIONS.token.name}_FILE.\nEvery request counts against the daily quota.\n`,
+      `\nEnvironment variables: ${COMMAND_OPTIONS.url.name}, ${COMMAND_OPTIONS.token.name}, ${COMMAND_OPTIONS.token.name}_FILE.\nEvery request counts against the daily quota.\n`,
     );
   for (const endpoint of ENDPOINTS) addEndpoint(group, context, endpoint);
 }

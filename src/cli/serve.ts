@@ -27,7 +27,7 @@ export const SERVE: CommandSpec = {
   summary: "Serve the API until it is stopped; what `npm start` runs.",
   takesAnySchema: true,
   options: {
-    "--no-migrate": "refuse to start on a schema that is behind, instead of bringing it up to date",
+    "--no-migrate": "refuse to start on a schema that is behind, instead of migrating it",
     "--no-worker": "only serve; connected sources are kept up to date by ./returns worker",
     "--no-demo": "do not create a demo workspace on the first start of the embedded database",
   },

@@ -54,7 +54,7 @@ function createBackgroundOutput(): pino.DestinationStream {
   return output;
 }
 
-/** Leaves a token's id, which lists show too. Hardly a line has anything to look for: that is found out first. */
+/** Leaves a token's id, which lists show too. Most lines have nothing to redact, which is checked first. */
 export function redactText(line: string): string {
   if (!line.includes("rta_live_") && !line.includes("://")) return line;
   return line

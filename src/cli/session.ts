@@ -61,7 +61,7 @@ export async function inUnmigratedSession(
   const longestStopMs = LONGEST_STOP_MS + config.drainSeconds * 1000;
   await withTools(context, command, { longestStopMs }, async ({ terminal, interruption }) => {
     let isClosing = false;
-    // The last process to leave stops the embedded database; that it then cuts connections off is no news.
+    // The last process to leave stops the embedded database; the lost connections are expected then.
     const log = (line: string): void => {
       if (!isClosing) terminal.tell(line);
     };

@@ -213,7 +213,7 @@ function connectCommand(source: Source): CommandSpec {
     forWorkspace: true,
     needsKeys: true,
     options: {
-      "--token-stdin": `read the ${key.title} from the standard input`,
+      "--token-stdin": `read the ${key.title} from standard input`,
       "--token-file <file>": "read it from a file",
       ...(address === null
         ? SHOP_OPTIONS[source.source]
@@ -255,7 +255,7 @@ async function connectWithKey(
     [`secret-${key.secret}`]: await readSecret(options),
     ...others,
   });
-  terminal.showStatus(`Asking ${title}…`);
+  terminal.showStatus(`Contacting ${title}…`);
   const { result } = await runAction(connectSource, connectCaller(session), given);
   const { notes, ...fields } = result;
   terminal.printFields(fields, result);

@@ -7,7 +7,7 @@ import { retryWaitMs, sleep } from "./retry.ts";
 /** A client of the token's workspace. */
 export type ReturnsClient = EndpointMethods;
 
-/** Makes a client; no request is sent yet. Throws `TypeError` for options that cannot be right. */
+/** Creates a client; no request is sent yet. Throws `TypeError` for invalid options. */
 export function createClient(options: ClientOptions): ReturnsClient {
   const connection = connectionOf(options);
   const methods: Record<string, unknown> = {};
@@ -29,7 +29,7 @@ function rowsOf(method: unknown) {
   };
 }
 
-/** How to reach the service, and how patiently. */
+/** How to reach the service, with its time limits and retries. */
 function connectionOf(options: ClientOptions) {
   const { token, fetch = (url, init) => globalThis.fetch(url, init) } = options;
   if (typeof token !== "function") checkToken(token);
@@ -68,7 +68,7 @@ function baseUrlOf(text: string, allowPlainHttp: boolean): string {
 /** An error about the header would contain the token, so it is checked first. */
 function checkToken(token: unknown): string {
   if (typeof token === "string" && /^[\x21-\x7e]+$/u.test(token)) return token;
-  throw new TypeError("token must be text without blanks or line ends.");
+  throw new TypeError("token must be text without spaces or line breaks.");
 }
 
 const LONGEST_TIMER_MS = 2_147_483_647;
@@ -83,7 +83,7 @@ type ServiceConnection = ReturnType<typeof connectionOf>;
 type AnyParameters = Readonly<Record<string, unknown>>;
 
 /**
- * Asks an endpoint, again if that may help. Throws `ReturnsApiError`, `ReturnsNetworkError`, the reason of the caller's
+ * Sends a request, and retries it if that may help. Throws `ReturnsApiError`, `ReturnsNetworkError`, the reason of the caller's
  * signal, or `TypeError` for an invalid call.
  */
 async function request(
@@ -225,7 +225,7 @@ function readFile(
   };
 }
 
-/** The time restarts for each piece, and runs only while the reader waits: a slow reader is no failure. */
+/** The time restarts for each piece, and runs only while the reader waits: a slow reader is not a failure. */
 function watched(
   body: ReadableStream<Uint8Array> | null,
   deadline: Deadline,

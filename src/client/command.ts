@@ -40,7 +40,7 @@ async function query([endpoint = "", ...words]: readonly string[]): Promise<void
   process.stdout.write(`${JSON.stringify({ data: answer.data, meta: answer.meta }, null, 2)}\n`);
 }
 
-/** A server may say anything: neither the token nor what a terminal obeys is shown of it. */
+/** A server's text is untrusted: the token and control characters of terminals are removed. */
 function shown(message: string): string {
   const text = token === "" ? message : message.replaceAll(token, "[token]");
   return text.replaceAll(/(?!\n)\p{Cc}/gu, "");
@@ -50,7 +50,7 @@ try {
   await query(process.argv.slice(2));
 } catch (error) {
   const code = error instanceof ReturnsApiError ? ` (${error.code})` : "";
-  // Who reads only the first lines of a file has closed the pipe.
+  // A reader of only the first lines of a file closes the pipe.
   const isClosed = (error as { code?: unknown }).code === "EPIPE";
   const message = error instanceof Error ? error.message : String(error);
   if (!isClosed) process.stderr.write(`${shown(message)}${code}\n`);

@@ -64,7 +64,7 @@ function errorTypes(): string {
 
 const CLIENT_TYPES = `/** A client of the token's workspace. */
 export type ReturnsClient = EndpointMethods;
-/** Makes a client; no request is sent yet. Throws \`TypeError\` for options that cannot be right. */
+/** Creates a client; no request is sent yet. Throws \`TypeError\` for invalid options. */
 export declare function createClient(options: ClientOptions): ReturnsClient;
 /** The answers of a method that has pages, one request each, as in \`iteratePages(client.entities, { limit: 100 })\`. */
 export declare function iteratePages<Parameters, Data, Meta extends { next_cursor: string | null }>(

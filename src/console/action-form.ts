@@ -1,4 +1,10 @@
-import { runAction, type Action, type Done, type FaceCaller, type ControlTools } from "../actions/action.ts";
+import {
+  runAction,
+  type Action,
+  type Done,
+  type SurfaceCaller,
+  type ActionTools,
+} from "../actions/action.ts";
 import { formInput, type Field, type Fields, type InputOf } from "../actions/field.ts";
 import { Refusal } from "../actions/refusal.ts";
 import { mayDo } from "../actions/right.ts";
@@ -18,7 +24,7 @@ import {
   type FormPlace,
 } from "./views/form.ts";
 
-type FormCaller = FaceCaller & Pick<ControlTools, "connecting">;
+type FormCaller = SurfaceCaller & Pick<ActionTools, "connecting">;
 
 /**
  * Where the form of an action is sent to, and what follows on it. A segment of its path such as `:token_id` is the field of that

@@ -242,9 +242,9 @@ const TAKES_FORM = new ApiError("invalid_request", "This accepts a form, not bin
 const TOO_MANY = new ApiError("rate_limited", TOO_MANY_FORMS, { retryAfterSeconds: 60 });
 
 /**
- * Routes a form to its action of the registry: member, action, right, use case, outcome. `admit` runs before the body is read: a
+ * Routes a form to its action of the registry: member, action, right, effect, outcome. `admit` runs before the body is read: a
  * stranger's body is not read, nor are bytes that the member may not send. After its arrival, the member is admitted again, and
- * the use case locks their rights.
+ * the action locks their rights.
  */
 function createActionRouter({ guard, tools, send, done, sessions }: ActionRouterOptions) {
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);

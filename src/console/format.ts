@@ -25,7 +25,7 @@ export function percent(value: number, owner?: unknown): string {
 export const wholePercent: Format<number> = (value) =>
   `${Math.round(Math.round(value * MILLION) / 10_000)} %`;
 
-/** A number to so many decimals, from its decimals as they are written: `decimals(1)(2.65)` is "2.7". */
+/** A number to that many decimals, from its decimals as they are written: `decimals(1)(2.65)` is "2.7". */
 export function decimals(places: number, style: "decimal" | "percent" = "decimal"): Format<number> {
   const digits = { minimumFractionDigits: places, maximumFractionDigits: places };
   const format = new Intl.NumberFormat("en", { style, useGrouping: false, ...digits });

@@ -9,7 +9,7 @@ import {
   resourceMetadata,
   serverMetadata,
 } from "../access/oauth.ts";
-import type { ControlTools } from "../actions/action.ts";
+import type { ActionTools } from "../actions/action.ts";
 import { endGrant, exchange, type GrantCaller } from "../actions/apps/actions.ts";
 import { oauthIssuer } from "../actions/console-address.ts";
 import { mcpAddress } from "../contract/written-request.ts";
@@ -35,7 +35,7 @@ const SHARED = {
   "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
 };
 
-type OauthOptions = { control: ControlTools; now: () => Date };
+type OauthOptions = { control: ActionTools; now: () => Date };
 const TOO_MANY = new OauthError("temporarily_unavailable", "Too many requests: try again in a minute.", 429);
 /** The body of an answer; null = none. Throws `OauthError`. */
 type Ask = (request: FastifyRequest, reply: FastifyReply) => object | null | Promise<object | null>;

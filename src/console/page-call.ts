@@ -5,7 +5,7 @@ import type { Operation } from "../access/operation.ts";
 import type { RawInput } from "../contract/input.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import { REST_WORDS } from "../contract/errors.ts";
-import type { ConsoleCaller, ControlTools } from "../actions/action.ts";
+import type { ConsoleCaller, ActionTools } from "../actions/action.ts";
 import type { Actor } from "../actions/actor.ts";
 import { isFreshProof } from "../access/session.ts";
 import { isIn } from "../actions/watchlist/actions.ts";
@@ -35,7 +35,7 @@ export type OpenCall = PageCall & { requests: MadeRequest[]; answers: () => ApiA
 /** Tools of every page and action. */
 export type CallTools = {
   operationOf: OperationByName;
-  control: ControlTools;
+  control: ActionTools;
   site: ConsoleSite;
   now: () => Date;
 };

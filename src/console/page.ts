@@ -120,13 +120,13 @@ export type PageForm = {
   name: string;
   /** Below /w/<shop_domain>, by default the page's path; it may hold segments such as `:id`. */
   path?: string;
-  /** The use case checks it again. */
+  /** The action checks it again. */
   right: Right;
   /** A script sends it, and gets a refusal as JSON; else the page is shown again with the refusal. */
   isScript?: true;
   /** Type of the body; a form by default. */
   takes?: "bytes";
-  /** Calls a use case of `control`. Throws its `Refusal`. */
+  /** Runs an action. Throws its `Refusal`. */
   perform: (call: ActionCall) => Promise<FormOutcome>;
 };
 

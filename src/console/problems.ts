@@ -181,7 +181,7 @@ function card(problem: Problem, alerts: Alerts, call: PageCall): Html {
   </li>`;
 }
 
-/** A problem that began within so many months is worth a look week by week. */
+/** A problem that began within this many months is worth a look week by week. */
 const RECENT_MONTHS = 6;
 
 function whatPart({ lead }: Problem, alerts: Alerts): Html {

@@ -3,7 +3,7 @@ import type { Actor } from "../actions/actor.ts";
 import { Refusal, STATUS_OF_REFUSAL } from "../actions/refusal.ts";
 import { SenderGone } from "../actions/right.ts";
 import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
-import type { ControlTools } from "../actions/action.ts";
+import type { ActionTools } from "../actions/action.ts";
 import type { Identity } from "../access/identity.ts";
 import type { PasskeySite } from "../access/passkey.ts";
 import type { Flow } from "../access/provider.ts";
@@ -25,7 +25,7 @@ import type { FormPlace } from "./views/form.ts";
 
 export type SessionOptions = {
   identity: Identity;
-  control: ControlTools;
+  control: ActionTools;
   site: ConsoleSite;
   now: () => Date;
   /** What workers and timers do; `alert`: the name of the alert that fires, null = none does. */
@@ -153,7 +153,7 @@ export function formPlace(
   return { refusedForm: refusedForm ?? null, problems: [], href };
 }
 
-/** Shows the ways in to somebody who is not signed in. */
+/** Shows the sign-in page to somebody who is not signed in. */
 export async function showSignIn(
   { control: { provider }, site }: SessionContext,
   reply: FastifyReply,

@@ -51,7 +51,7 @@ export function signInState(
   }
   if (workspace === null || role === null) return page;
   const who = maker === null ? "You are invited" : `${maker} invites you`;
-  const title = purpose === "invite" ? `${who} to ${workspace}` : `Get back in to ${workspace}`;
+  const title = purpose === "invite" ? `${who} to ${workspace}` : `Recover access to ${workspace}`;
   return statePage(
     200,
     title,

@@ -28,7 +28,7 @@ import { refusal, selectField, textField, type FormPlace } from "./views/form.ts
 
 type Welcome = { memberships: Memberships; isOperator: boolean };
 
-/** The ways on for somebody who has just come in. */
+/** The next steps for somebody who has just signed in. */
 function welcome({ memberships, isOperator }: Welcome, place: FormPlace): Html {
   const { workspaces, isMore } = memberships;
   const demo = workspaces.find(({ shop_domain: domain }) => domain === DEMO_STORE.domain);
@@ -92,7 +92,7 @@ function createForm(place: FormPlace, hasOthers: boolean): Html {
 const PATH = "/welcome";
 const FORM_LIMIT_BYTES = 2048;
 
-/** Where each way on begins, in a new workspace. */
+/** Where each next step begins, in a new workspace. */
 const WAYS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(listStores().map(({ source }) => [source, sourcePath(source, "/connect")])),
   csv: IMPORTS_PATH,

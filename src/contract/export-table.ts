@@ -12,7 +12,7 @@ export const exportTable = defineEndpoint({
   summary: "One table as a file",
   description:
     "Streams a table as Parquet or CSV, all months unless a range is given; a table without months ignores the range. At most two " +
-    "at once in a workspace. A stream that fails, or that its reader leaves waiting for a minute, is cut off: only a file that ended well is whole. " +
+    "at once in a workspace. A stream that fails, or whose reader stalls for a minute, is cut off: only a download that ends without an error is complete. " +
     "Beyond the specification.",
   parameters: Type.Object({
     table: Type.Enum(

@@ -41,14 +41,14 @@ export const exportTables = defineEndpoint({
   tag: "Export",
   summary: "The tables for a warehouse",
   description:
-    "The raw data behind every figure as tables, with columns, rows and months. A table need not be read again while " +
-    "meta.data_version stays. Beyond the specification.",
+    "The raw data behind every figure as tables, with columns, rows and months. Download a table again only when " +
+    "meta.data_version has changed. Beyond the specification.",
   parameters: Type.Object({}),
   response: body(Type.Array(exportedTable), {
     data_version: Type.Integer({
       minimum: 0,
       description:
-        "Rises with every change of the data: what was read at one version is current while it stays.",
+        "Rises with every change of the data: what was read at one version is current until it rises.",
     }),
     currency_code: text("Currency of every amount, ISO 4217."),
     primary_window_days: Type.Integer({ description: "Days of the window `primary`." }),

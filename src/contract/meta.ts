@@ -37,7 +37,7 @@ export const soldValue = {
   sold_amount: orNull(
     Type.Number({
       description:
-        "Value of the sold units, after discounts, without tax, as far as it is known; null where of none.",
+        "Value of the sold units, after discounts, without tax, as far as it is known; null if no value is known.",
     }),
   ),
   sold_amount_coverage: orNull(
@@ -118,8 +118,8 @@ export const excessReturnCost = orNull(
     minimum: 0,
     description:
       "What returns beyond the usual rate cost: (returned_units − sold_units × usual rate) × cost per returned unit, not below " +
-      "0, in the currency of the workspace. The usual rate is that of the 12 complete months before, held to the category's by " +
-      "20 units; null without any.",
+      "0, in the currency of the workspace. The usual rate is that of the 12 complete months before and of 20 units at the " +
+      "category's rate together; null without any.",
   }),
 );
 

@@ -14,7 +14,7 @@ const text = (description: string) =>
 
 export const INTERVALS = ["month", "week", "day"] as const;
 
-/** The most months of a request by the interval of its rows: so many rows fit an answer. */
+/** The most months of a request by the interval of its rows: the rows must fit an answer. */
 export const MAXIMUM_MONTHS_BY_INTERVAL = { month: 120, week: 60, day: 12 } as const;
 
 export const MAXIMUM_MONTHS = MAXIMUM_MONTHS_BY_INTERVAL.month;

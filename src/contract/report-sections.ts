@@ -166,7 +166,7 @@ const fitShare = orNull(
     { share: fraction("Its mean."), low: fraction("Low end."), high: fraction("High end.") },
     {
       description:
-        "Share of a size's returns with a reason, held to the product's other sizes, with the ends of its 90 % interval.",
+        "Estimated share of a size's returns with a reason, shrunk towards that of the product's other sizes, with its 90 % interval.",
       component: "ReportFitShare",
     },
   ),
@@ -176,10 +176,10 @@ const groupUnits = {
   too_large_units: count("Returned units that were too large."),
   not_as_described_units: count("Returned units that were not as described."),
   damaged_units: count("Returned units that were damaged or defective."),
-  changed_mind_units: count("Returned units of which the customer changed their mind."),
+  changed_mind_units: count("Units returned because the customer changed their mind."),
   late_units: count("Returned units that came late."),
   wrong_item_units: count("Returned units that were the wrong item."),
-  other_units: count("Returned units of other reasons, and of reasons that nobody has put into a group."),
+  other_units: count("Returned units of other reasons, and of reasons in no group."),
   no_reason_units: count("Returned units without a stated reason."),
 };
 const sizeKey = text("Value of the option in lower case; empty = none.");
@@ -189,7 +189,7 @@ export const fit = orNull(
   closed(
     {
       option: text("The option whose values are sizes."),
-      sentence: orNull(text("Such as Runs small in M and L; null where the evidence leaves a doubt.")),
+      sentence: orNull(text("Such as Runs small in M and L; null without clear evidence.")),
       usual_too_small_share: fraction("Share of the returns of other products."),
       usual_too_large_share: fraction("Share of the returns of other products."),
       sizes: Type.Array(
@@ -206,18 +206,18 @@ export const fit = orNull(
             too_large: fitShare,
             fit: orNull(
               Type.Enum(["small", "large"], {
-                description: "What the size runs; null = nothing is certain.",
+                description: "Whether the size runs small or large; null without clear evidence.",
               }),
             ),
             low_evidence: Type.Boolean({
-              description: "Whether fewer than 20 such orders are behind the shares.",
+              description: "Whether the shares are based on fewer than 20 such orders.",
             }),
           },
           { component: "ReportFitSize" },
         ),
         {
           description:
-            "In the order of sizes; the reasons' units sum to returned_units. At most the 60 of most sold units.",
+            "In the order of sizes; the reasons' units sum to returned_units. At most the 60 sizes with the most sold units.",
         },
       ),
       bracketing: closed(

@@ -408,7 +408,7 @@ export const report = defineEndpoint({
     "is known of each return, costs, the workspace's sale events and, for the one asked for, its rate against a " +
     "baseline. reportSection narrows it to one part beside the summary and the sale event; curves is the share returned " +
     "by days after the order, breakdown divides it by vendor, product, SKU or group, outcomes is how returned units ended, " +
-    "bridge leads from what the store itself counts to these figures, liability is the refunds still to come, fit is a product by size.",
+    "bridge reconciles the store's own count with these figures, liability is the refunds still to come, fit is a product by size.",
   parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
   response: body(data, {
     ...cohortEcho,

@@ -192,7 +192,7 @@ async function takePresence(client: pg.Client): Promise<void> {
   }
 }
 
-/** Logins of roles have nothing to do in the databases of the system, where they could take this lock. */
+/** Logins of roles need no access to the system databases, where they could take this lock. */
 async function closeDatabases(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ datname: string }>(
     `select datname from pg_database
@@ -255,7 +255,7 @@ type Server = { pid: number; port: number };
 const pollMs = 25;
 const logLimitBytes = 10 * 1024 * 1024;
 const brokenLockFileAgeMs = 5_000;
-/** A process id beyond what systems give out. */
+/** A process id beyond those that systems assign. */
 const noProcess = 2_147_483_646;
 
 const defaultSettings = {

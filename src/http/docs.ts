@@ -288,7 +288,7 @@ function searchIndex(guides: readonly Guide[], endpoints: readonly DocsLink[]) {
   return [...sections, ...operations];
 }
 
-/** Code says little out of its place. */
+/** Code says little out of context. */
 function withoutBlocks(markup: string): string {
   // oxlint-disable-next-line house/linear-patterns -- sees pages of the documentation alone
   return markup.replaceAll(/<pre\b.*?<\/pre>/gsu, " ").replaceAll(/<\/t[dh]>/gu, " $&");
@@ -349,13 +349,13 @@ export function createDocs({ hasConsole, clientPackage }: DocsOptions) {
       description: "Every endpoint, with a form to try it.",
       body: renderReference(openApi),
     })),
-    ...guides.flatMap(({ href, text: title, summary: description, rendered, twin }, index) => [
+    ...guides.flatMap(({ href, text: title, summary: description, rendered, asMarkdown }, index) => [
       page(href, () => {
         const [previous, next] = [guides[index - 1] ?? INDEX, guides[index + 1] ?? REFERENCE];
         const { body, sections } = rendered();
         return { title, description, body: html`<article>${body}</article>`, sections, previous, next };
       }),
-      { path: `${href}.md`, type: MARKDOWN_TYPE, make: twin },
+      { path: `${href}.md`, type: MARKDOWN_TYPE, make: asMarkdown },
     ]),
     ...readdirSync(join(PROJECT_FOLDER, PICTURES)).map((name) => {
       // Read here, so that no request waits for the disk.
@@ -442,7 +442,7 @@ function llmsText(guides: readonly Guide[]): string {
 }
 
 /** A served guide: its title, its first sentence as plain text, its Markdown with this service's addresses, and rendered. */
-type Guide = DocsLink & { summary: string; twin: () => string; rendered: () => Rendered };
+type Guide = DocsLink & { summary: string; asMarkdown: () => string; rendered: () => Rendered };
 
 const PROJECT_FOLDER = join(import.meta.dirname, "..", "..");
 
@@ -481,7 +481,7 @@ function readGuide(file: string): Guide {
   return {
     ...readHead(markdown),
     href: guidePath(file),
-    twin: () => withAddresses(markdown, linkTo),
+    asMarkdown: () => withAddresses(markdown, linkTo),
     rendered: once(() => renderMarkdown(markdown, linkTo, sizeOf)),
   };
 }

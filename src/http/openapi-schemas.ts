@@ -78,7 +78,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   pooled_return_curve:
     "The return curve of all months together: each age over the months that are complete at it.",
   outcomes: "How the returned units ended.",
-  fit: "How a product fits, by its sizes; of a size what it runs, null = nothing is certain.",
+  fit: "How a product fits, by its sizes; of a size whether it runs small or large, null without clear evidence.",
   too_small: "Share of the size's returns that were too small; null for no value.",
   too_large: "Share of the size's returns that were too large; null for no value.",
   liability: "Refunds still to come for what is sold already; null where there is no outlook.",

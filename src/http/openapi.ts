@@ -81,8 +81,8 @@ const DESCRIPTION = [
     "`primary` (the workspace's own, 30 days unless changed) or `lifetime`. Rates are 0–1 fractions.",
   "**Parameters.** An empty value counts as not given. A parameter that the endpoint does not take is a 400, and so is a known one given twice. " +
     "Booleans are `true` or `false`.",
-  "**Order of checks.** Token (401), billing, entitlement and scope (403), readiness (409), quota (429), parameters (400). What " +
-    "gets as far as the parameters is counted. An unknown path is a 404, a wrong method a 405; neither is counted.",
+  "**Order of checks.** Token (401), billing, entitlement and scope (403), readiness (409), quota (429), parameters (400). A request " +
+    "that gets as far as the parameters is counted. An unknown path is a 404, a wrong method a 405; neither is counted.",
   "**Guides** are at [/docs](/docs).",
 ].join("\n\n");
 
@@ -284,7 +284,7 @@ const REFUSALS: readonly { code: ErrorCode; when: string; headers: readonly stri
   },
   {
     code: "not_ready",
-    when: "the workspace is installing, reconnecting, backfilling or going to be erased; retry after the next sync. Not counted.",
+    when: "the workspace is installing, reconnecting, backfilling or scheduled for erasure; retry after the next sync. Not counted.",
     headers: QUOTA,
   },
   {

@@ -82,7 +82,7 @@ export function createWebhookRoute(
 type Place = {
   socket: Socket;
   bytes: number;
-  /** Its bytes have paid for the time until then: of those that still arrive, the one that is furthest behind is the slowest. */
+  /** Its bytes have extended its time until then: of those that still arrive, the one that is furthest behind is the slowest. */
   paidUntilMs: number;
   isArriving: boolean;
 };

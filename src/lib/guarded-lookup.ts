@@ -20,9 +20,9 @@ const REFUSED_IPV4 = blockListOf([
   ["203.0.113.0", 24],
   ["224.0.0.0", 3],
 ]);
-/** The one part of IPv6 that is public, */
+/** The only public part of IPv6. */
 const PUBLIC_IPV6 = blockListOf([["2000::", 3]]);
-/** and what in it leads elsewhere: documentation, and addresses of IPv4 in other clothes (Teredo, 6to4). */
+/** Parts of it that are not public: documentation, and embedded IPv4 addresses (Teredo, 6to4). */
 const REFUSED_IPV6 = blockListOf([
   ["2001::", 23],
   ["2001:db8::", 32],

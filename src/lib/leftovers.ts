@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 const given = new Set<string>();
 
-/** The end of a name that tells which process makes what bears it, such as 4711-a1b2c3@host; `OWNER` finds it in a pattern. */
+/** The suffix of a temporary name that identifies the process behind it, such as 4711-a1b2c3@host; `OWNER` matches it in a pattern. */
 export function ownerMark(): string {
   const mark = `${process.pid}-${randomBytes(3).toString("hex")}@${hostname()}`;
   given.add(mark);
@@ -33,7 +33,7 @@ export async function removeLeftovers(parent: string, pattern: RegExp): Promise<
   }
 }
 
-/** In a container, a process often has the number of the one before it. One of another user may not be asked, and is there. */
+/** In a container, a process often has the number of the previous one. One of another user cannot be signaled, but exists. */
 function isAlive(pid: number, owner: string): boolean {
   if (pid === process.pid) return given.has(owner);
   try {

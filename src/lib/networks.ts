@@ -15,7 +15,7 @@ export function isLoopbackHost(host: string): boolean {
   return /^(?:localhost|::1|\[::1\]|127(?:\.\d{1,3}){3})$/u.test(host);
 }
 
-/** Whether nobody between can read what is sent to an address. */
+/** Whether nobody on the way can read what is sent to an address. */
 export function isHttpsOrLoopback(address: string): boolean {
   const url = URL.parse(address);
   return url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));

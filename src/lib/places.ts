@@ -1,4 +1,4 @@
-/** Runs so many pieces of work at once; the others wait in line. */
+/** Limits how many pieces of work run at once; the others wait in line. */
 export function createPlaces(most: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let running = 0;
   const waiting: (() => void)[] = [];

@@ -46,7 +46,7 @@ export function readOrCreateSecret(
   return readSecret(folder) as string;
 }
 
-/** A name that a lost power supply took back would be a lost secret. */
+/** Without this, a power failure could undo the rename and lose the secret. */
 function syncFolder(folder: string): void {
   const handle = openSync(folder, "r");
   try {

@@ -222,7 +222,7 @@ function refuseVersion(headers: IncomingHttpHeaders, message: Message): RpcError
   return { code: INVALID_REQUEST, message: reason };
 }
 
-/** The answer to a request that no tool has to run for; it is none of the daily quota. */
+/** The answer to a request that needs no tool to run; it does not count towards the daily quota. */
 export function answerMethod(revision: Revision, { id, method, params }: Request): RpcAnswer {
   const { methods, unknownMethod } = revision;
   const run = methods.get(method);

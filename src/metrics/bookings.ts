@@ -65,7 +65,7 @@ export function bookingDifferences(
   ];
 }
 
-/** So many of the units, from the last day back. */
+/** That many of the units, from the last day back. */
 function lastOf(unitsByDay: UnitsByDay, units: number): UnitsByDay {
   const last: UnitsByDay = new Map();
   let rest = units;

@@ -46,7 +46,7 @@ type WindowLines = { windowDays: number; lines: number; returnedLines: number; e
 export type EarlyWarning = WindowLines & {
   kind: WarnedKind;
   key: string;
-  /** Chance of so many or more if nothing had changed, over the four windows and all entities of the kind. */
+  /** Chance of as many or more if nothing had changed, over the four windows and all entities of the kind. */
   p: number;
   /** Narrower entities that hold a fifth or more of the excess by lines of this one; the largest first, then the narrowest. */
   parts: { kind: WarnedKind; key: string; excessLines: number }[];

@@ -11,7 +11,7 @@ export type FitShare = { share: number; low: number; high: number };
 export type Fit = { tooSmall: FitShare; tooLarge: FitShare; fit: "small" | "large" | null; isThin: boolean };
 
 /** Weight of a size's prior, in returns. */
-const HELD_RETURNS = 5;
+const PRIOR_RETURNS = 5;
 /** Without other products a quarter of the returns is too small, and a quarter too large. */
 const USUAL_RETURNS = 20;
 const USUAL_SHARE = 0.25;
@@ -42,7 +42,7 @@ export function fitOfSizes(sizes: readonly FitCounts[], others: FitCounts): { si
     { returns: 0, tooSmall: 0, tooLarge: 0 },
   );
   const siblingShare = (kind: "tooSmall" | "tooLarge", own: FitCounts): number =>
-    (all[kind] - own[kind] + HELD_RETURNS) / (all.returns - own.returns + HELD_RETURNS / usual[kind]);
+    (all[kind] - own[kind] + PRIOR_RETURNS) / (all.returns - own.returns + PRIOR_RETURNS / usual[kind]);
   return {
     sizes: sizes.map((own) =>
       fitOf(own, usual, {
@@ -56,9 +56,9 @@ export function fitOfSizes(sizes: readonly FitCounts[], others: FitCounts): { si
 
 type Shares = Record<"tooSmall" | "tooLarge", number>;
 
-function fitOf(own: FitCounts, usual: Shares, held: Shares): Fit {
-  const tooSmall = shareOf(own.tooSmall, own.returns, held.tooSmall);
-  const tooLarge = shareOf(own.tooLarge, own.returns, held.tooLarge);
+function fitOf(own: FitCounts, usual: Shares, prior: Shares): Fit {
+  const tooSmall = shareOf(own.tooSmall, own.returns, prior.tooSmall);
+  const tooLarge = shareOf(own.tooLarge, own.returns, prior.tooLarge);
   const runsSmall =
     own.tooSmall >= FEWEST && tooSmall.low >= FACTOR * usual.tooSmall && tooSmall.low > tooLarge.high;
   const runsLarge =
@@ -71,9 +71,9 @@ function fitOf(own: FitCounts, usual: Shares, held: Shares): Fit {
   };
 }
 
-function shareOf(count: number, returns: number, held: number): FitShare {
-  const alpha = HELD_RETURNS + count;
-  const beta = HELD_RETURNS / held - HELD_RETURNS + returns - count;
+function shareOf(count: number, returns: number, prior: number): FitShare {
+  const alpha = PRIOR_RETURNS + count;
+  const beta = PRIOR_RETURNS / prior - PRIOR_RETURNS + returns - count;
   const [low, high] = LEVELS.map((level) => betaQuantile(level, alpha, beta)) as [number, number];
   return { share: alpha / (alpha + beta), low, high };
 }

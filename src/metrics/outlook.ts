@@ -46,7 +46,7 @@ export type Outlook = {
   comingLines: number;
 };
 
-/** Of the newest so many complete months, those with sales show how much a selection's months differ. */
+/** Of this many newest complete months, those with sales show how much a selection's months differ. */
 export const OUTLOOK_MONTHS = 24;
 /** Prior of the relative variance between months, and its weight in months. */
 const USUAL_SPREAD = 0.02;
@@ -205,7 +205,7 @@ function stepsOf({ soldLines, lagDays, returnedLines }: DayCurve) {
   };
 }
 
-/** Units that came back at most so many days after the order. */
+/** Units that came back at most that many days after the order. */
 export function unitsBy(day: DayCurve, days: number): number {
   return sumBy(day.lagDays, day.returnedUnits, days);
 }

@@ -65,7 +65,7 @@ const NEWEST_MAJOR = 18;
 /** A lost connection cuts a run off now and then; more than that is a worker that keeps dying. */
 const MANY_INTERRUPTED_RUNS = 5;
 
-/** So many are described, which fit on a screen. */
+/** How many are described: they fit on a screen. */
 const MOST_DESCRIBED = 20;
 
 const LONGEST_READ_MS = 3000;
@@ -223,7 +223,7 @@ async function checkUpkeep(database: Database, isSeen: boolean): Promise<Check[]
     const unread = warning(
       name,
       "ReturnsMetricsUnavailable",
-      `The database did not answer about ${name} within 3 s: look for locks or a lost node.`,
+      `The database did not answer the query for ${name} within 3 s: look for locks or a lost node.`,
     );
     const signal = AbortSignal.timeout(LONGEST_READ_MS);
     found.push(...(await database.transaction(check, signal).catch(() => [unread])));

@@ -109,7 +109,7 @@ export type DatabaseOptions = {
    * that does not even answer the cancellation is closed a second later.
    */
   statementTimeoutMs: number;
-  /** After so many uses a connection is replaced; default: never. */
+  /** Uses after which a connection is replaced; default: never. */
   mostUses?: number;
   applicationName: string;
   /** Called when an idle connection breaks; the pool replaces it by itself. */

@@ -4,7 +4,7 @@ import type { AccountRow } from "./queries/data-source.ts";
 
 /**
  * A workspace of an account, and the database that has its rows. Today it is the directory's own, one PostgreSQL or one Citus;
- * who asks here would work with a database for each group of workspaces, too (docs/decisions/0040-directory-and-queue.md).
+ * callers of this file would work with a database for each group of workspaces, too (docs/decisions/0040-directory-and-queue.md).
  */
 export type AccountWorkspace = AccountRow & { database: Database };
 

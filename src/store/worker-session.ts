@@ -10,7 +10,7 @@ export type SourceKey = { shopKey: number; source: string };
 export type WorkerSession = {
   /** Aborted when the connection breaks: other workers may claim the same from then on. */
   lost: AbortSignal;
-  /** Takes the right to run sources, in this order, up to so many; returns those that no other session has. */
+  /** Takes the right to run sources, in this order, up to that many; returns those that no other session has. */
   claim(places: readonly SourceKey[], most: number): Promise<SourceKey[]>;
   /** Releases a claim; no effect on a broken connection. */
   release(place: SourceKey): Promise<void>;

@@ -51,7 +51,7 @@ export type ShopNames = {
   /** What a name is: "its domain at Shopify, such as my-store.myshopify.com". */
   allowed: string;
   example: string;
-  /** Where a shop is asked, and who it has to turn out to be (null = whoever answers); null = it is no name of a shop. */
+  /** A shop's address, and the account that must answer there (null = any); null = it is not a name of a shop. */
   find(name: string): { shop: string | null; url: string } | null;
   /** Whether an address is a shop's, or a stand-in for it on this machine. */
   isUrl(url: URL): boolean;
@@ -137,7 +137,7 @@ export class SourceFailed extends SourceError {
   override name = "SourceFailed";
 }
 
-/** A run has had its place for long while others wait: it goes on after them. */
+/** A run has had its slot for long while others wait: it yields, and continues after them. */
 export class TurnOver extends Error {
   override name = "TurnOver";
 }

@@ -71,7 +71,7 @@ test("a change that fails leaves the secrets as they were", async () => {
 test("another secret of the installation opens nothing, and the error tells no part of the secrets", async () => {
   await assert.rejects(open(Buffer.alloc(32, 8)).read(), (error: Error) => {
     assert.ok(error instanceof SourceRefused);
-    assert.match(error.message, /sealed with keys that this installation no longer has/u);
+    assert.match(error.message, /encrypted with keys that this installation no longer has/u);
     assert.equal(error.cause, undefined);
     return true;
   });

@@ -42,7 +42,7 @@ export function unsealSecrets(place: CredentialsPlace, sealed: Buffer | null): S
   const secrets = tryUnseal(place, sealed);
   if (secrets !== null) return secrets;
   throw new SourceRefused(
-    "The credentials were sealed with keys that this installation no longer has: connect the source again.",
+    "The credentials were encrypted with keys that this installation no longer has: connect the source again.",
   );
 }
 

@@ -56,7 +56,7 @@ export async function rebuildMarkedWorkspaces(
   log: (line: string) => void,
 ): Promise<void> {
   for (const shopKey of await listWorkspacesToRebuild(database)) {
-    log(`Rolling up the data of workspace ${shopKey} again for this version.`);
+    log(`Recomputing the rollups of workspace ${shopKey} for this version.`);
     await database.transaction(async (connection) => {
       if (await needsProjection(connection, shopKey)) {
         await rebuildWorkspace(connection, shopKey);

@@ -15,7 +15,7 @@ export type Deliveries = {
 
 type QueuedPush = Pick<QueuedRow, "shop_key" | "source" | "asked">;
 
-/** Endpoints at a time: a receiver that is slow keeps its own place for its time limit, and no other's. */
+/** Endpoints at a time: a slow receiver occupies only its own slot, until its time limit. */
 const MOST_ENDPOINTS = 64;
 /** Pause after an endpoint could not be read or recorded: its workspace's node may be unavailable. */
 const RETRY_MS = 15_000;

@@ -42,7 +42,7 @@ export type PollEnvironment = RunEnvironment &
 export type Poll = {
   place: SourceKey;
   stop: AbortSignal;
-  /** Of a run that may go on after others. */
+  /** Of a run that may yield to others. */
   turn?: AbortSignal;
   /** Gets what writes the progress that is not in the database yet. */
   show: (write: () => Promise<void>) => void;

@@ -156,7 +156,7 @@ export async function keepInstallation({ database, now, retention }: UpkeepEnvir
  * Per table, workspace and upkeep, so that a workspace with millions of rows does not delay others: the next upkeep continues.
  */
 const MOST_DELETIONS = 100;
-/** For so long somebody may still wonder why an app has no access. */
+/** How long its row stays, so that people can see why an app has no access. */
 const KEEP_ENDED_GRANTS_DAYS = 30;
 const SCHEDULED_RUNS: readonly SyncKind[] = ["backfill", "incremental", "open_returns"];
 

@@ -26,7 +26,7 @@ export type WorkerOptions = PollEnvironment & {
 };
 
 export type Worker = {
-  /** Hands active runs on to the next worker, and lets go of the database. */
+  /** Releases active runs to the next worker, and closes its database connection. */
   stop(): Promise<void>;
 };
 
@@ -61,7 +61,7 @@ type ActivePoll = {
   /** Stops only this run. */
   stopping: AbortController;
   begunMs: number;
-  /** Has it go on after others. */
+  /** Makes it yield to others. */
   turn: AbortController;
 };
 
@@ -159,7 +159,7 @@ async function poll(state: State): Promise<void> {
   else for (const claimed of await state.session.claim(due, free)) beginPoll(state, claimed);
 }
 
-/** The run that has had its place for longest, and for its whole turn; null = none has. */
+/** The run that has had its slot for longest, and for longer than a turn; null = none. */
 function findLongest({ options, polls }: State): ActivePoll | null {
   const over = [...polls.values()].filter(
     ({ begunMs, turn }) => !turn.signal.aborted && performance.now() - begunMs > options.turnMs,

@@ -24,14 +24,14 @@ import {
 import { queuePush } from "../../store/queries/run-queue.ts";
 import { countWorkers } from "../../store/queries/worker-health.ts";
 import { seesWorkers } from "../../store/worker-session.ts";
-import type { ControlTools, ActionContext, Detail, Done, WorkspaceCaller } from "../action.ts";
+import type { ActionTools, ActionContext, Detail, Done, WorkspaceCaller } from "../action.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import { anyText, integer, oneOf, optional, own, requestKey, someOf, text } from "../field.ts";
 import { quoted, readLifetime, UUID } from "../input.ts";
 import { impossible, invalid, undoableSince, type Refusal } from "../refusal.ts";
 
-/** Who has messages sent. */
-type SendingCaller = WorkspaceCaller & Pick<ControlTools, "push">;
+/** The caller of an action that sends messages. */
+type SendingCaller = WorkspaceCaller & Pick<ActionTools, "push">;
 type LockedEndpoint = EndpointRow & { sealed_secrets: Buffer };
 
 export const KIND_TEXTS: Readonly<Record<EndpointRow["kind"], string>> = {
@@ -175,7 +175,7 @@ export const rotateEndpoint = defineAction({
     endpoint,
     overlap: optional(
       own("Overlap", readOverlap, {
-        hint: "how long messages are also signed with the old one: 1h, 7d (default: 24h)",
+        hint: "how long messages are also signed with the old secret: 1h, 7d (default: 24h)",
       }),
     ),
   },
@@ -188,7 +188,7 @@ export const rotateEndpoint = defineAction({
     const before = unsealEndpoint(keys.sealingKey, place, sealed);
     if (before?.secret === undefined)
       throw impossible(
-        "Its secret was sealed with keys that this installation no longer has: add the endpoint again.",
+        "Its secret was encrypted with keys that this installation no longer has: add the endpoint again.",
       );
     const secret = newSigningSecret();
     const until = new Date(now.getTime() + (overlap ?? USUAL_OVERLAP_MS));
@@ -196,7 +196,7 @@ export const rotateEndpoint = defineAction({
     const resealed = sealEndpoint(keys.sealingKey, place, secrets);
     await setEndpointSecrets(connection, workspace.shop_key, endpointId, resealed, until);
     return withSecret({ endpoint_id: endpointId, name, previous_until: until }, secret, {
-      done: `Messages are also signed with the old one until ${until.toISOString()}.`,
+      done: `Messages are also signed with the old secret until ${until.toISOString()}.`,
       audit: auditOf(found, { previous_until: until }),
     });
   },
@@ -313,7 +313,7 @@ export const restoreEndpoint = defineAction({
     const removed = await listRemovedEndpoints(connection, shopKey, undoableSince(now));
     const found = removed.find(({ endpoint_id: id }) => id === named);
     if (found === undefined)
-      throw impossible("This endpoint cannot be brought back: a removal can be undone for 24 hours, once.");
+      throw impossible("This removal cannot be undone: a removal can be undone once, within 24 hours.");
     if ((await countEndpoints(connection, shopKey)) >= MOST_ENDPOINTS)
       throw impossible(`A workspace has ${MOST_ENDPOINTS} endpoints at most: remove one first.`);
     const { endpoint_id: endpointId, name } = found;
@@ -321,7 +321,7 @@ export const restoreEndpoint = defineAction({
     await queuePush(connection, shopKey, endpointId, now);
     return {
       result: { endpoint_id: endpointId, name, changed: true },
-      done: `${name} is back. Alerts that it missed are sent now, in order.`,
+      done: `${name} is restored. Alerts that it missed are sent now, in order.`,
       audit: { detail: { endpoint_id: endpointId, name } },
     };
   },

@@ -171,7 +171,7 @@ function rotateForm(call: PageCall, { endpoint_id: id, name }: EndpointRow): Htm
   const wrong = isRefused ? problemOf(call, rotateEndpoint.name, "overlap") : null;
   const overlap = html`<p class="field">
     <label
-      >How long messages to ${name} are also signed with the old one
+      >How long messages to ${name} are also signed with the old secret
       <select name="overlap" ${wrong !== null && html` aria-invalid="true" aria-describedby="overlap-wrong"`}>
         ${OVERLAPS.map(([value, text]) => html`<option value="${value}">${text}</option>`)}
       </select></label

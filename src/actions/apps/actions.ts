@@ -109,7 +109,7 @@ export async function endGrant(caller: GrantCaller, token: string): Promise<void
   const tokenId = access?.tokenId ?? refresh?.tokenId;
   const shopKey = tokenId === undefined ? null : shopKeyOfTokenId(tokenId);
   if (tokenId === undefined || shopKey === null) return;
-  // Somebody who guesses locks no row, and does not learn which workspaces are moving.
+  // A guessed code locks no row, and does not reveal which workspaces are moving.
   const found = await findGrant(caller.database, shopKey, tokenId);
   if (found === null || !isOfClient(found, caller)) return;
   const isHash = hashesOf(caller);
@@ -125,7 +125,7 @@ export async function endGrant(caller: GrantCaller, token: string): Promise<void
 }
 
 const NOT_VALID = new OauthError("invalid_grant", "This code or refresh token is not valid for this client.");
-const ENDED = new OauthError("invalid_grant", "This access has ended: ask the person again.");
+const ENDED = new OauthError("invalid_grant", "This access has ended: ask the person to allow it again.");
 const MOVING = new OauthError(
   "temporarily_unavailable",
   "The workspace is moving: try again in a few minutes.",
@@ -162,7 +162,8 @@ export async function exchange(caller: GrantCaller, text: string, proof: CodePro
       return answer;
     };
     if (verdict === "used") return ended("a code or refresh token was used twice", NOT_VALID);
-    if (role === null || !mayDo(role, connectApp)) return ended("its person may no longer connect apps");
+    if (role === null || !mayDo(role, connectApp))
+      return ended("the person who allowed it may no longer connect apps");
     if (grant.has_api_access !== true) return ended("the plan does not include api_access");
     const { token: accessToken, secretHash } = renewToken(tokenId, keys.tokenPepper);
     const next = newGrantSecret("refresh", tokenId, family || newSecret().text, keys.tokenPepper);

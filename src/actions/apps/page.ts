@@ -127,13 +127,13 @@ async function readRequest(query: string, { issuer, readClient, userId }: OwnSer
   const client = await readClient(clientId, userId);
   const redirectUri = given.get("redirect_uri") ?? "";
   if (client !== null && !hasRedirect(client, redirectUri))
-    throw wrong("It did not register the address that it wants to be answered at (redirect_uri).");
-  if (given.get("response_type") !== "code") throw wrong("It must ask for a code (response_type).");
+    throw wrong("It has not registered this redirect address (redirect_uri).");
+  if (given.get("response_type") !== "code") throw wrong("It must request a code (response_type).");
   const codeChallenge = given.get("code_challenge") ?? "";
   if (given.get("code_challenge_method") !== "S256" || !/^[\w-]{43}$/u.test(codeChallenge))
-    throw wrong("It must protect the code by PKCE with S256 (code_challenge).");
+    throw wrong("It must use PKCE with S256 (code_challenge).");
   if ((given.get("resource") ?? mcpAddress(issuer)) !== mcpAddress(issuer))
-    throw wrong(`It asks for another service than ${mcpAddress(issuer)} (resource).`);
+    throw wrong(`It requests a service other than ${mcpAddress(issuer)} (resource).`);
   const named = (given.get("scope") ?? "").split(" ");
   const known = SCOPES.filter((scope) => named.includes(scope));
   return {
@@ -189,7 +189,7 @@ function notAsked(problem: string): StatePage {
   return statePage(
     400,
     "This app cannot connect",
-    html`<p role="alert">${problem} Add the connection in the app again; if that does not help, tell its maker.</p>
+    html`<p role="alert">${problem} Add the connection in the app again; if that does not help, tell its developer.</p>
       <p><a href="/docs/mcp">How apps connect</a></p>`,
   );
 }
@@ -257,11 +257,11 @@ async function show(
     <h1>Connect “${name}”?</h1>
     ${refusal(place, connectApp.name)}
     <p>
-      An app that calls itself “${name}” asks to read data. This service has not checked who made it: go on only if you
-      have just started this yourself.
+      An app that calls itself “${name}” asks to read data. This service has not checked who made it: continue only
+      if you have just started this yourself.
     </p>
     ${facts([
-      fact("The answer goes to", html`<strong>${receiverOf(asked.redirectUri)}</strong>`, placeNote(asked)),
+      fact("The response goes to", html`<strong>${receiverOf(asked.redirectUri)}</strong>`, placeNote(asked)),
       asked.describedAt !== null &&
         fact("The app's description is at", html`<strong>${asked.describedAt}</strong>`),
       fact("You are signed in as", userName),
@@ -279,7 +279,7 @@ async function show(
 }
 
 const TERMS = html`<p>
-  It can change nothing. Its requests count towards the workspace's daily quota. Owners and admins see it under Settings,
+  It cannot change anything. Its requests count towards the workspace's daily quota. Owners and admins see it under Settings,
   Tokens, and can end its access there at any time; it also ends after 30 days without use, after a year, or when you are no
   longer an owner or admin.
 </p>`;

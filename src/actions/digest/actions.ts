@@ -1,7 +1,7 @@
 import { sendMail } from "../../alerts/delivery/mail.ts";
 import { readSigned, signed } from "../../lib/signed.ts";
 import { keyFor } from "../../lib/keys.ts";
-import { defineAction, type ActionContext, type FaceCaller } from "../action.ts";
+import { defineAction, type ActionContext, type SurfaceCaller } from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { MAIL_ADDRESS } from "../alert-endpoints/actions.ts";
 import { own } from "../field.ts";
@@ -13,7 +13,7 @@ import { countSaves, endDigests, findDigest, putDigest } from "./queries.ts";
 export const TIME_ZONES: readonly string[] = ["UTC", ...Intl.supportedValuesOf("timeZone")];
 export const SENT_AT = "Mondays at 07:00";
 const HOUR = 7;
-/** Between two confirmation mails: the address may belong to a stranger. */
+/** Between two confirmation e-mails: the address may belong to a stranger. */
 const ASKING_PAUSE_MS = 60_000;
 const MOST_SAVES_PER_DAY = 10;
 
@@ -28,7 +28,7 @@ export function whyNoDigest(smtp: unknown, origin: string): string | null {
 export const setDigest = defineAction({
   name: "digest.set",
   title: "Save digest",
-  about: "Have the weekly digest sent to an address of your own.",
+  about: "Send the weekly digest to your own address.",
   past: "Turned the weekly digest on",
   least: "viewer",
   usesKeys: true,
@@ -40,18 +40,18 @@ export const setDigest = defineAction({
         if (MAIL_ADDRESS.test(address)) return address;
         throw invalid(`${subject} must be one e-mail address, such as ada@shop.example.`);
       },
-      { hint: "A mail asks it to confirm." },
+      { hint: "A confirmation e-mail is sent to it." },
     ),
     time_zone: own(
       "Time zone",
       (subject, given) => {
         if (TIME_ZONES.includes(given)) return given;
-        throw invalid(`${subject} must be one of the list, such as Europe/Berlin.`);
+        throw invalid(`${subject} must be one from the list, such as Europe/Berlin.`);
       },
-      { kind: "choice", hint: `It is sent on ${SENT_AT} there.` },
+      { kind: "choice", hint: `The digest is sent on ${SENT_AT} in this time zone.` },
     ),
   },
-  run: async (context: ActionContext<FaceCaller>, { address, time_zone: timeZone }) => {
+  run: async (context: ActionContext<SurfaceCaller>, { address, time_zone: timeZone }) => {
     const { connection, shopKey, push, now } = context;
     const userId = personOf(context.actor);
     const reason = whyNoDigest(push.smtp, context.consoleOrigin());
@@ -89,7 +89,7 @@ export const setDigest = defineAction({
           throw impossible(`The confirmation mail was not sent. ${outcome.problem}`);
         return {
           result: { confirmed: false },
-          done: `A mail was sent to ${address}: open its link and press the button. Nothing else is sent before that.`,
+          done: `An e-mail was sent to ${address}: open its link and press the button. Nothing else is sent before that.`,
         };
       },
     };
@@ -138,7 +138,7 @@ export const stopDigest = defineAction({
     const name = (await findDisplayName(connection, shopKey)) ?? domain;
     return {
       result: { changed },
-      done: `The weekly digest of ${name} is ${changed ? "off" : "already off"}. Nothing more of it is sent to you.`,
+      done: `The weekly digest of ${name} is ${changed ? "off" : "already off"}. You will not receive it any more.`,
       audit: changed ? { detail: {} } : null,
     };
   },
@@ -166,7 +166,7 @@ function personOf({ name }: Actor): string {
 }
 
 async function askingMessage(
-  { connection, keys, shopKey, domain, consoleOrigin, now }: ActionContext<FaceCaller>,
+  { connection, keys, shopKey, domain, consoleOrigin, now }: ActionContext<SurfaceCaller>,
   userId: string,
   to: string,
 ) {

@@ -17,7 +17,7 @@ const NOTHING: StatePage = statePage(
   404,
   "This link does not work",
   html`<p>
-      It is not complete, or the membership that it was made for has ended: then no digest is sent. The weekly digest is
+      It is incomplete, or the membership that it was created for has ended, so no digest is sent. The weekly digest is
       turned on and off in the settings of a workspace, under “Your notices”.
     </p>
     <p><a href="/">Open the console</a></p>`,
@@ -78,8 +78,8 @@ function question({ purpose }: DigestLink, name: string, link: string): StatePag
   const { title } = purpose === "stop" ? stopDigest : confirmDigest;
   const text =
     purpose === "stop"
-      ? `No more digest of ${name} is then sent to you. You can turn it on again in the settings.`
-      : `The digest of ${name} is then sent to you on ${SENT_AT}. Each one has a link that stops it.`;
+      ? `You will receive no more digests of ${name}. You can turn the digest on again in the settings.`
+      : `The digest of ${name} will be sent to you on ${SENT_AT}. Each digest has a link that stops it.`;
   return {
     status: 200,
     title: "Weekly digest",

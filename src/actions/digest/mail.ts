@@ -38,7 +38,7 @@ export function digestMail(
     compared: notCompared(shown, call),
     months: monthsOf(shown),
     overview: at(call.href("")),
-    why: `You get this mail because you turned on the weekly digest of ${name}.`,
+    why: `You get this e-mail because you turned on the weekly digest of ${name}.`,
     stopAddress,
   };
   const found = problems.length === 1 ? "1 problem" : `${problems.length || "no"} problems`;
@@ -191,8 +191,8 @@ function monthsOf({ trend }: OverviewData) {
 /** Mail that asks an address to confirm the digest of a workspace. */
 export function askingMail(name: string, address: string): Mail {
   const title = `Confirm the weekly digest of ${name}`;
-  const asked = `A member of ${name} asked for its weekly digest of returns at this address.`;
-  const otherwise = "If that was not you, do nothing: no other mail is sent.";
+  const asked = `A member of ${name} asked to send its weekly digest of returns to this address.`;
+  const otherwise = "If that was not you, do nothing: no other e-mail is sent.";
   const body = html`<h1 style="margin:0 0 8px;font-size:22px;line-height:28px">${title}</h1>
     <p style="font-size:15px;line-height:22px">${asked}</p>
     <p style="font-size:15px;line-height:22px"><a href="${address}" style="color:#1d4f91">Confirm it</a></p>

@@ -30,7 +30,7 @@ export const putDigest = command<[shopKey: number, userId: string, digest: NewDi
   ["address", "time_zone", "asked_at", "due_at"],
 );
 
-/** Forgets the address, and keeps when one was last asked; false = it was off already. By primary key. */
+/** Deletes the address, and keeps when one was last asked to confirm; false = it was off already. By primary key. */
 export const endDigests = queryAny<[shopKey: number, userId: string]>(
   "end_digests",
   `update weekly_digest set address = '', due_at = null

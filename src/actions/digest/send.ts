@@ -37,7 +37,7 @@ export async function sendDigests(environment: DigestEnvironment, stop: AbortSig
         { shopKey: due.shop_key, err: error },
         "a weekly digest could not be composed; it will be retried",
       );
-      return failed("It could not be made.");
+      return failed("It could not be composed.");
     });
     const { status } = outcome;
     const retry = { now: at, retryAfterMs: null, random: random() };

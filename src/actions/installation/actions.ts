@@ -327,7 +327,7 @@ async function writeCompressed(
   try {
     await pipeline(copy, counting, createZstdCompress(), hashing, target);
   } catch (error) {
-    // An unread rest of a COPY would block the connection for good.
+    // An unread rest of a COPY would block the connection forever.
     if (!(error as { severity?: string }).severity) streamOf(connection.client).destroy();
     throw error;
   }

@@ -234,7 +234,7 @@ export const removeMember = defineAction({
 export const restoreMember = defineAction({
   name: "member.restore",
   title: "Undo removal",
-  about: "Undo the removal of a member, within 24 hours: they get the role back that they had.",
+  about: "Undo the removal of a member, within 24 hours: they get their former role back.",
   past: "Undid the removal of a member",
   least: "admin",
   proof: true,
@@ -245,7 +245,7 @@ export const restoreMember = defineAction({
     const removed = await listRemoved(connection, shopKey, undoableSince(now));
     const found = removed.find(({ user_id: userId }) => userId === id);
     if (found === undefined)
-      throw impossible("This person cannot be brought back: a removal can be undone for 24 hours, once.");
+      throw impossible("This removal cannot be undone: a removal can be undone once, within 24 hours.");
     requireOwnerFor(context, found.role);
     await insertMember(connection, shopKey, id, { role: found.role, now });
     await requireOwnName(connection, id);

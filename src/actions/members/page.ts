@@ -221,7 +221,7 @@ function endPart({ is_pending: isPending, user_id: person }: ListedMember, call:
   return {
     button: removeMember.title,
     question: questionOf(call, removeMember, { person }),
-    text: `They see nothing of ${shopDomain} from their next page on. For 24 hours you can undo this; then who is a member of no other workspace is forgotten with their name, and the audit says “removed member”.`,
+    text: `They lose access to ${shopDomain} from their next page on. You can undo this for 24 hours. After that, a person without another workspace is deleted, and the audit shows “removed member”.`,
   };
 }
 

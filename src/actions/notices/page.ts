@@ -55,7 +55,7 @@ function stateText({
 }: DigestRow): string {
   const state =
     dueAt === null
-      ? `The address ${address} has not confirmed it: its link is in the mail that was sent there.`
+      ? `The address ${address} is not confirmed yet: open the link in the e-mail that was sent to it.`
       : `${sentence(address, zone)} Next: ${isoInstant(dueAt)}.`;
   const sent = sentAt === null ? "" : ` Last sent: ${isoInstant(sentAt)}.`;
   return `${state}${sent}${problem === null ? "" : ` ${problem}`}`;
@@ -114,7 +114,7 @@ function rolePart(call: PageCall): Html {
   return html`<h2>Your membership</h2>
     ${rows([{ name: "Your role", value: role, note: ROLE_TEXTS[role] }])}
     <p>
-      After you leave, you see nothing of ${shopDomain} until an admin or an owner invites you again. The last owner
+      After you leave, you cannot see ${shopDomain} until an admin or an owner invites you again. The last owner
       cannot leave.
     </p>
     ${formFor(call, leaveWorkspace, { variant: "danger" })}`;

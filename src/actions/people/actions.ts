@@ -58,7 +58,7 @@ export const signOnAddress = optional(
     },
     {
       option: "email",
-      hint: "Optional: who has this address, verified by the identity provider, may sign in there in place of the link.",
+      hint: "Optional. A person with this address, verified by the identity provider, can sign in there instead of with the link.",
     },
   ),
 );
@@ -73,7 +73,7 @@ const name = own("The name", readPersonName, { hint: "their name" });
 
 const SEARCH = {
   q: optional(
-    anyText("Name", { option: "search", placeholder: "text", hint: "only those with this in their name" }),
+    anyText("Name", { option: "search", placeholder: "text", hint: "only those whose name contains this" }),
   ),
 };
 
@@ -179,7 +179,7 @@ export const linkUser = defineAction({
       await requireOwnName(connection, user_id);
     }
     const purpose = recover ? "recover" : "enter";
-    // Whoever was sent an earlier one by mistake must not come in after the recovery.
+    // Somebody who was sent an earlier link by mistake must not sign in after the recovery.
     if (recover) await deleteLinks(connection, user_id);
     const { secret, expiresAt: expires_at } = await makeLink(connection, {
       userId: user_id,

@@ -42,7 +42,7 @@ export const saleEventSettings = definePage<Data>({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
-        When the days of a sale are entered, reports compare the orders of these days with those of other days.
+        Enter the days of a sale, and reports compare the orders of these days with those of other days.
         <a href="${call.href("/sale-events")}">See the comparison</a>. Changes apply at once.
       </p>
       ${missingNote(data, call)} ${offeredNote(data)}

@@ -21,7 +21,7 @@ import { isLoopbackHost } from "../../lib/networks.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import { sealSecrets, unsealSecrets } from "../../sync/credentials.ts";
 import {
-  type ControlTools,
+  type ActionTools,
   type ActionContext,
   type Done,
   type WorkspaceCaller,
@@ -43,7 +43,7 @@ export type Connecting = {
   app: App | null;
 };
 
-export type ConnectCaller = WorkspaceCaller & Pick<ControlTools, "connecting">;
+export type ConnectCaller = WorkspaceCaller & Pick<ActionTools, "connecting">;
 
 export function connectingOf(config: {
   publicUrl: string | null;

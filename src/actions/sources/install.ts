@@ -20,7 +20,7 @@ import {
 import type { OpenedInstallation, PendingInstall } from "../../sync/connectors/shopify/install/oauth.ts";
 import { exchangeCode, type App } from "../../sync/connectors/shopify/install/access.ts";
 import { SHOPIFY } from "../../sync/connectors/shopify/settings.ts";
-import { defineAction, runAction, ShownSecret, type ActionContext, type ControlTools } from "../action.ts";
+import { defineAction, runAction, ShownSecret, type ActionContext, type ActionTools } from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { textInput } from "../field.ts";
 import { impossible, invalid, Refusal } from "../refusal.ts";
@@ -29,7 +29,7 @@ import { connectApproved, CONNECTION_INPUT, placeOf, settingsOf } from "./connec
 import type { ConnectCaller, Connecting } from "./connect.ts";
 
 /** The installation's values for approval; without an app and a public address there are none. */
-type InstallEnvironment = Pick<ControlTools, "keys" | "connecting"> & {
+type InstallEnvironment = Pick<ActionTools, "keys" | "connecting"> & {
   database: Database;
   now: () => Date;
 };

@@ -111,7 +111,7 @@ function listBody({ sources: all, has_worker: hasWorker, now }: ListData, call: 
   const used = all.filter(({ state }) => state !== "new");
   const others = all.filter(({ state }) => state === "new");
   return html`<h1>Sources</h1>
-    <p class="lead">Where orders, returns and label costs come from, and how new they are.</p>
+    <p class="lead">Where orders, returns and label costs come from, and how current they are.</p>
     ${used.some(({ state }) => state !== "imported") && workerMissing(hasWorker)}
     ${used.length === 0 && html`<p>No data sources yet: connect a source below, or upload files.</p>`}
     ${used.map((source) => part(source, call, { hasWorker, now }))}
@@ -490,7 +490,7 @@ function connectForm(
   const values = valuesOf(source, shown);
   const isFilledIn = call.refusedForm?.action === action.name;
   const folded = html`<details ${isFilledIn && html` open=""`}>
-    <summary>How products are sorted</summary>
+    <summary>Families and used variants</summary>
     ${Object.entries(options).map(([name, field]) => drawField(call, action.name, name, field, values[name]))}
   </details>`;
   const input = {

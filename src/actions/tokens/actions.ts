@@ -243,7 +243,7 @@ async function refuseSecond({ connection, shopKey }: ActionContext, key: string 
 async function requireRotatable({ connection, shopKey, now }: ActionContext, token: TokenRow): Promise<void> {
   const { token_id: id } = token;
   if ((await findGrant(connection, shopKey, id)) !== null) {
-    throw impossible(`The token ${id} is that of a connected app, which renews it by itself.`);
+    throw impossible(`The token ${id} is that of a connected app, which renews it automatically.`);
   }
   const status = statusOf(token, now);
   if (status !== "active") throw impossible(`The token ${id} is ${status}: create a new one instead.`);

@@ -13,11 +13,11 @@ export type AttendedToken = UsedTokenRow & {
 const DAY_MS = 86_400_000;
 /** When the first notice goes out, too. */
 const EXPIRING_DAYS = 14;
-/** For so long somebody may still wonder why requests with it fail. */
+/** How long it stays listed, so that people can see why requests with it fail. */
 const EXPIRED_DAYS = 30;
 const UNUSED_DAYS = 90;
 
-/** Whether requests with a token are let in, as far as the token is concerned. */
+/** Whether requests with a token are accepted, as far as the token is concerned. */
 export function statusOf(token: TokenRow, now: Date): AttendedToken["status"] {
   if (token.revoked_at !== null) return "revoked";
   return token.expires_at !== null && token.expires_at <= now ? "expired" : "active";

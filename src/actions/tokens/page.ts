@@ -160,7 +160,8 @@ export const TOKEN_PAGES = [tokensPage, newTokenPage, tokenPage] as const;
 /** A form that has already created its token redirects to it. */
 function leadToToken(error: unknown, call: ActionCall): FormOutcome | undefined {
   if (!(error instanceof AlreadyMade)) return undefined;
-  const done = "This form has already created this token, and no second one. A token is shown only once.";
+  const done =
+    "This form has already created this token; no second one was created. A token is shown only once.";
   return { href: call.href(`${PATH}/${error.tokenId}`), done };
 }
 
@@ -190,7 +191,7 @@ function scopeBoxes(call: PageCall): Html {
       return html`<p>
         ${checkBox(call, createToken.name, "scopes", { value: scope, text: SCOPE_WORDS[scope] })}
         <small
-          ><code>${scope}</code> opens ${endpoints.map(({ path }, index) => html`${index > 0 && ", "}<code>${path}</code>`)}.
+          ><code>${scope}</code> gives access to ${endpoints.map(({ path }, index) => html`${index > 0 && ", "}<code>${path}</code>`)}.
           ${isMissing && "The plan of this workspace does not include it."}</small
         >
       </p>`;
@@ -254,7 +255,7 @@ function details(token: AttendedToken, call: PageCall, now: Date): Html {
     fact("Expires", dated(token.expires_at, now)),
     fact("Last used", dated(token.last_used_at, now), "up to 15 minutes old"),
     fact("Can read", scopeList(token.scopes)),
-    app !== null && fact("Connected app", receiverOf(app), "its name is its own claim"),
+    app !== null && fact("Connected app", receiverOf(app), "the name that the app gave itself"),
     fact("Created by", makerOf(token), isoInstant(token.created_at)),
     token.revoked_at !== null && fact("Revoked", isoInstant(token.revoked_at)),
     replaces !== null && fact("Replaces", linkTo(replaces)),
@@ -284,7 +285,7 @@ function list(all: readonly AttendedToken[], call: PageCall, now: Date): Html {
   ${
     apps.length > 0 &&
     html`${table("Connected apps", apps, call, now)}
-      <p class="shown">A member let these apps in by signing in. Each expires unless it is used within 30 days.</p>`
+      <p class="shown">A member allowed these apps by signing in. Each expires unless it is used within 30 days.</p>`
   }
   ${
     over.length > 0 &&
@@ -358,7 +359,7 @@ function scopeList(scopes: readonly string[]): string {
 
 function makerOf({ created_by: actor, maker_name: name }: AttendedToken): string {
   if (name !== null) return name;
-  return actor.startsWith("user:") ? "a person who is no longer here" : actor;
+  return actor.startsWith("user:") ? "removed member" : actor;
 }
 
 /** "in 9 days", "in 5 h", "12 days ago". */

@@ -175,7 +175,7 @@ export const replaceFile = defineAction({
 
 /**
  * Has a worker import an upload whose parts are all there; with `skip_invalid`, which is for one that was refused, without
- * the rows that cannot be used. Who asks is the actor of the import.
+ * the rows that cannot be used. The caller is the actor of the import.
  */
 export const requestImport = defineAction({
   name: "import.request",
@@ -389,7 +389,7 @@ export async function importIntoWorkspace(
   } catch (error) {
     if (error instanceof WorkspaceStopped) {
       throw error.readiness === "erasing"
-        ? impossible(`${workspace.shop_domain} is going to be erased: cancel the erasure first.`)
+        ? impossible(`${workspace.shop_domain} is scheduled for erasure: cancel the erasure first.`)
         : movingAway(workspace.shop_domain);
     }
     throw error instanceof ImportError ? impossible(`${error.message}.`) : error;

@@ -244,7 +244,7 @@ function uploadList({ open, ended, connected_store: store }: UploadsView, call: 
 
 function besideStore(store: string): Html {
   return html`<p class="banner">
-    Orders and products of this workspace come from ${store}. Beside them, only return_labels.csv and
+    Orders and products of this workspace come from ${store}. Besides these, only return_labels.csv and
     sale_events.csv can be imported.
   </p>`;
 }
@@ -262,7 +262,7 @@ function earlier(uploads: readonly UploadView[], { href }: PageCall): Html {
     <h2>Earlier uploads</h2>
     ${tableOf("Uploads of the last 30 days", uploads, [
       [
-        "Begun",
+        "Started",
         ({ upload_id: id, created_at: at }) => html`<a href="${href(`${PATH}/${id}`)}">${isoInstant(at)}</a>`,
       ],
       ["By", ({ created_by: by }) => by],
@@ -312,7 +312,7 @@ function uploadForm(upload: UploadView | null, { href, shopDomain }: PageCall): 
     <noscript>
       <h2>${titleOf(upload)}</h2>
       <p>
-        Sending files by browser needs JavaScript, which is off here. The operator of this service can import
+        Uploading files in the browser needs JavaScript, which is off here. The operator of this service can import
         the folder by command:
       </p>
       <pre><code>./returns import ./folder --workspace ${shopDomain}</code></pre>
@@ -491,7 +491,7 @@ const OLD_ORDERS =
   "without orders look complete. If the files end earlier, import them again with the last day that they cover.";
 
 function warningList(warnings: UploadResult["warnings"]): Html {
-  return html`<h2>What to know</h2>
+  return html`<h2>Warnings</h2>
     <ul>
       ${warnings.map(({ kind, file, message, count: often }) => {
         const place = file === null ? "" : `${file}: `;

@@ -126,7 +126,7 @@ export const requestUploadImport: typeof storeImportRequest = async (database, s
   await queueUploads(database, shopKey);
 };
 
-/** Gives an upload up. */
+/** Cancels an upload. */
 export const cancelUpload = command<[shopKey: number, uploadId: string, now: Date]>(
   "cancel_upload",
   `update import_upload set status = 'canceled', finished_at = $3, expires_at = $3

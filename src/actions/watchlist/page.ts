@@ -76,7 +76,7 @@ function askedPart(call: PageCall): Html | null {
   if (asked === null || call.refusedForm !== null || !mayDo(call.role, addWatched)) return null;
   const { type, key } = asked;
   const what = `${WATCHED_TEXTS[type]} ${key}`;
-  if (call.isWatched(type, key)) return html`<p class="banner">${what} is watched already.</p>`;
+  if (call.isWatched(type, key)) return html`<p class="banner">${what} is already watched.</p>`;
   return html`<div class="banner">
     <p><strong>${what}</strong> is not watched yet.</p>
     ${buttonFor(call, addWatched, { button: `Watch ${key}`, kept: { type, key } })}
@@ -142,7 +142,7 @@ function searchForm(call: PageCall): Html {
 function results(found: Found, call: PageCall): Html {
   const { data, meta } = found.body;
   if (data.length === 0) {
-    return html`<p class="banner">Nothing matches “${meta.query}”. A search takes parts of words.</p>`;
+    return html`<p class="banner">Nothing matches “${meta.query}”. A search can match parts of words.</p>`;
   }
   const listed = data.map((entity): Entry => {
     const { type, key } = watchableOf(entity.selector);

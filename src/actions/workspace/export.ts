@@ -65,7 +65,7 @@ type ExportedFolder = { shop_domain: string; folder: string; files: string[] };
 const STORE_FOLDER = "store";
 /** An export that takes longer would keep the database from vacuuming. */
 const LONGEST_MS = 2 * 3_600_000;
-/** How long a reader of an archive may take nothing of it: it holds one of a few connections. */
+/** How long a reader of an archive may stall: it holds one of a few connections. */
 const LONGEST_STALL_MS = 60_000;
 const FILE_MODE = 0o100600;
 
@@ -73,7 +73,7 @@ const FILE_MODE = 0o100600;
 export const exportWorkspace = defineAction({
   name: "workspace.export",
   title: "Export everything",
-  about: "Export everything of a workspace into a folder; another installation imports its store.",
+  about: "Export a whole workspace into a folder, which another installation can import.",
   past: "Exported the workspace",
   least: "owner",
   proof: true,
@@ -140,7 +140,7 @@ async function exportAsArchive(
   });
   const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(LONGEST_MS)]);
   signal.addEventListener("abort", () => made.destroy(signal.reason as Error), { once: true });
-  // Whoever reads it learns of its failure.
+  // Its failure reaches the reader.
   made.on("error", () => {});
   zip.on("error", (error: Error) => made.destroy(error));
   const opened = Promise.withResolvers<void>();

@@ -185,7 +185,7 @@ async function hasArrived(caller: MoveCaller, to: Target): Promise<boolean> {
 async function whyNot({ database, workspace }: MoveCaller): Promise<Error> {
   const { shop_key: shopKey, shop_domain: domain } = workspace;
   const { moving_to: target = null, moved_at: movedAt = null } = (await findMove(database, shopKey)) ?? {};
-  if (target === null) return impossible(`${domain} is going to be erased: cancel the erasure first.`);
+  if (target === null) return impossible(`${domain} is scheduled for erasure: cancel the erasure first.`);
   return impossible(
     movedAt === null
       ? `${domain} is moving to ${target}: complete or cancel that first.`
@@ -275,7 +275,7 @@ async function copyRows(
   try {
     await pipeline(source, copyIn(connection, table));
   } catch (error) {
-    // An unread rest of a COPY would block the connection for good.
+    // An unread rest of a COPY would block the connection forever.
     streamOf(reading.client).destroy();
     throw error;
   }

@@ -22,7 +22,7 @@ const FILTERS = {
     own("Domain", (_subject, typed) => typed.toLowerCase(), {
       option: "search",
       placeholder: "text",
-      hint: "only those with this in their domain",
+      hint: "only those whose domain contains this",
     }),
   ),
   plan: optional(anyText("Plan", { placeholder: "name", hint: "only of this plan" })),

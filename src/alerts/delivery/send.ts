@@ -89,7 +89,7 @@ async function sendMessage(
   const secrets = unsealEndpoint(sealingKey, place, sealed);
   if (secrets === null)
     return failed(
-      "Its address was sealed with keys that this installation no longer has: add the endpoint again.",
+      "Its address was encrypted with keys that this installation no longer has: add the endpoint again.",
     );
   const { messageId, alerts } = message;
   if (kind === "email") {

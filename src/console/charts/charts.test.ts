@@ -149,7 +149,7 @@ test("reasons: a tie has no reason that is given most", () => {
     Object.assign(reasons[index] ?? {}, { label, returned_units: 9, share: 0.3333 });
   assert.equal(
     textOf(titleOf(renderHtml(reasonsChart({ answer })))),
-    "No one reason is given most: “Too small”, “Too large” have 33.3 % of the returned units each",
+    "No single reason is most frequent: “Too small”, “Too large” have 33.3 % of the returned units each",
   );
 });
 
@@ -230,7 +230,10 @@ test("costs: bars stand on each other, and their heights are their amounts", () 
     );
     assert.equal(bar.class, index < 12 ? "series-1" : "outline-1");
   }
-  assert.match(textOf(markup), /Labels of €12\.50 match no return or order\. They are in no month\./u);
+  assert.match(
+    textOf(markup),
+    /Labels of €12\.50 match no return or order\. They are not included in any month\./u,
+  );
 });
 
 test("costs without usable labels say so, and draw refunds alone", () => {
@@ -248,7 +251,7 @@ test("timing and sale event state their findings", () => {
   assert.equal(textOf(titleOf(sale)), "Too small: 7.2 % came back, against 4.2 % in the baseline");
   assert.match(
     textOf(sale),
-    /The difference is \+3\.0 points: the likely ranges \(95 % intervals\) overlap, so it is not a clear one\./u,
+    /The difference is \+3\.0 points: the likely ranges \(95 % intervals\) overlap, so it is not clear\./u,
   );
   const clear = drawn("saleEventChart", {
     ...risingStory,
@@ -256,7 +259,7 @@ test("timing and sale event state their findings", () => {
   });
   assert.match(
     textOf(clear),
-    /\+18\.0 points: the likely ranges \(95 % intervals\) do not overlap, so it is a clear one\./u,
+    /\+18\.0 points: the likely ranges \(95 % intervals\) do not overlap, so it is clear\./u,
   );
 });
 

@@ -88,7 +88,7 @@ function notesOf(answer: ApiAnswer, hasLabels: boolean): HtmlValue[] {
     typeof unmatched === "number" &&
       unmatched !== 0 &&
       html`Labels of ${moneyFigure(answer, "costs/unmatched_label_cost")} match no return or order. They are
-      in no month.`,
+      not included in any month.`,
   ].filter((note) => note !== false);
 }
 

@@ -146,10 +146,11 @@ export function heatFinding(answer: ApiAnswer, months: readonly Curve[], pooled:
   );
   const newest = off.at(-1);
   if (newest !== undefined && off.length > MOST_NAMES) {
-    return html`Several months bring back more than complete months did at the same age; the newest is
+    return html`Several months have a higher return rate than complete months had at the same age; the newest is
     ${curveName(answer, newest)}`;
   }
-  if (off.length === 0) return html`No month brings back more than complete months did at the same age`;
-  return html`${names} ${off.length === 1 ? "brings" : "bring"} back more than complete months did at the same
+  if (off.length === 0)
+    return html`No month has a higher return rate than complete months had at the same age`;
+  return html`${names} ${off.length === 1 ? "has" : "have"} a higher return rate than complete months had at the same
   age`;
 }

@@ -101,7 +101,7 @@ function endNames(months: readonly Curve[], x: (age: number) => number, y: (rate
 /** How many months are drawn, the newest that have reached the first age. */
 const MOST_CURVES = 6;
 
-/** How does a cohort ripen? The share returned by age of the newest months, against complete months together. */
+/** How do a month's returns arrive? The share returned by age of the newest months, against complete months together. */
 export function curvesChart({ answer, exportHref, fewUnits = DEFAULT_FEW_UNITS }: ChartInput): Html {
   const { months, pooled, ages } = readCurves(answer, fewUnits);
   const drawn = months

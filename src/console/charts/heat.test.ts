@@ -23,10 +23,10 @@ test("heat: a month with a marked cell is named, and the title says none only wi
   Object.assign(first, { return_rate: 0.2, return_rate_interval: { low: 0.18, high: 0.22 } });
   const markup = renderHtml(heatTable({ answer }));
   assert.equal(markup.match(/▲<\/span/gu)?.length, 1);
-  assert.match(textOf(titleOf(markup)), /^Dec 2025 brings back more than complete months did/u);
+  assert.match(textOf(titleOf(markup)), /^Dec 2025 has a higher return rate than complete months had/u);
   const alike = heatOf(usual(4000));
   assert.doesNotMatch(alike, /▲<\/span/u);
-  assert.match(textOf(titleOf(alike)), /^No month brings back more/u);
+  assert.match(textOf(titleOf(alike)), /^No month has a higher return rate/u);
 });
 
 test("heat: without a complete month there is no comparison, nor for few units", () => {
@@ -38,9 +38,9 @@ test("heat: without a complete month there is no comparison, nor for few units",
   const title = textOf(titleOf(renderHtml(heatTable({ answer: young }))));
   assert.equal(title, "No other complete month to compare with");
   const months = usual(4000).with(3, { soldUnits: 25, returnedUnits: 25 });
-  assert.match(textOf(titleOf(heatOf(months, 20))), /^Dec 2025 brings back more/u);
+  assert.match(textOf(titleOf(heatOf(months, 20))), /^Dec 2025 has a higher return rate/u);
   const few = heatOf(months, 30);
-  assert.match(textOf(titleOf(few)), /^No month brings back more/u);
+  assert.match(textOf(titleOf(few)), /^No month has a higher return rate/u);
   assert.doesNotMatch(few, /▲<\/span/u);
   assert.match(few, /few units/u);
   assert.equal(textOf(titleOf(heatOf(usual(25), 30))), "Too few units are sold in a month to compare");

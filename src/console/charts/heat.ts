@@ -14,7 +14,7 @@ const DARKEST = 2;
 
 /**
  * Which cohort is off? A table of months by age, newest first: shaded by how a rate compares with complete months of the same
- * age. It is its own twin.
+ * age. The table is the chart itself.
  */
 export function heatTable({ answer, exportHref, fewUnits = DEFAULT_FEW_UNITS }: ChartInput): Html {
   const { months, pooled, ages } = readCurves(answer, fewUnits);

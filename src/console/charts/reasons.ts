@@ -8,7 +8,7 @@ import { place, FULL } from "./plot.ts";
 type Reason = { kind: "stated" | "refund_only" | "unspecified"; returned_units: number; share: number };
 
 /**
- * Why do things come back? A table with a bar in each row, which is its own twin. `limit` = the number of reasons to list,
+ * Why do things come back? A table with a bar in each row, which is the chart itself. `limit` = the number of reasons to list,
  * `moreHref` = where the others are.
  */
 export function reasonsChart({
@@ -65,7 +65,7 @@ export function reasonsChart({
   );
 }
 
-/** So many reasons that are given equally often are named. */
+/** How many equally frequent reasons are named. */
 const MOST_TIED = 3;
 
 function findingOf(answer: ApiAnswer, reasons: readonly Reason[]): Html {
@@ -81,8 +81,8 @@ function findingOf(answer: ApiAnswer, reasons: readonly Reason[]): Html {
   if (tied.length > 1) {
     const names = tied.slice(0, MOST_TIED).map((index, order) => html`${order > 0 && ", "}${label(index)}`);
     const more = tied.length > MOST_TIED ? " and others" : "";
-    return html`No one reason is given most: ${names}${more} have ${share(stated)} of the returned units each`;
+    return html`No single reason is most frequent: ${names}${more} have ${share(stated)} of the returned units each`;
   }
-  if (stated === 0) return html`${name} is the reason given most: ${share(0)} of the returned units`;
+  if (stated === 0) return html`${name} is the most frequent reason: ${share(0)} of the returned units`;
   return html`Of the reasons given, ${name} leads: ${share(stated)} of the returned units`;
 }

@@ -101,7 +101,7 @@ function differenceOf(
   if (change === null || event.sold_units === 0 || baseline.sold_units === 0)
     return html`One side sold nothing, so there is nothing to compare.`;
   const words = differ(event, baseline)
-    ? "the likely ranges (95 % intervals) do not overlap, so it is a clear one"
-    : "the likely ranges (95 % intervals) overlap, so it is not a clear one";
+    ? "the likely ranges (95 % intervals) do not overlap, so it is clear"
+    : "the likely ranges (95 % intervals) overlap, so it is not clear";
   return html`The difference is ${figure(answer, "sale_event/return_rate_change", points)}: ${words}.`;
 }

@@ -74,7 +74,7 @@ export function trendChart({
     notes: [
       sold.some((row) => areFew(row.sold_units, fewUnits)) &&
         `Some ${step}s have few units: a wide interval means that chance alone can move the rate that far.`,
-      isCut && "Some intervals reach above the drawing; the table has them in full.",
+      isCut && "Some intervals extend above the chart; the table shows them in full.",
     ],
     table: trendTable(answer, months, fewUnits),
     readout: STEPS[step],

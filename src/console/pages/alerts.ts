@@ -50,7 +50,7 @@ export const alerts = definePage<AlertsData>({
 const CATEGORIES = [
   ["", "everything"],
   ["return_rate_watchlist", "return rates"],
-  ["report_ready", "finished months"],
+  ["report_ready", "complete months"],
   ["connection_stale", "connections"],
   ["backfill_completed", "imports"],
 ] as const;
@@ -124,7 +124,7 @@ function dayOf({ created_at }: Alert): string {
 function nothing(call: PageCall): Html {
   const isFiltered = ["category", "state", "since", "cursor"].some((name) => (call.query[name] ?? "") !== "");
   return isFiltered
-    ? html`<p class="banner">No alert is about that. <a href="${call.href(PATH)}">Show all alerts</a></p>`
+    ? html`<p class="banner">No alert matches this filter. <a href="${call.href(PATH)}">Show all alerts</a></p>`
     : html`<p class="banner">
         No alert yet. One appears when something comes back more than before, when a month is complete, and when
         a connection stops.

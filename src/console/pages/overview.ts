@@ -171,7 +171,7 @@ function setupList(setup: Setup | null, call: PageCall): Html | null {
   const names = Object.keys(STEPS) as (keyof Setup)[];
   const left = names.filter((name) => !setup[name]).length;
   return html`<section class="setup" aria-labelledby="setup">
-    <h2 id="setup">${left} of ${names.length} steps of the setup are left</h2>
+    <h2 id="setup">${left} of ${names.length} setup steps are left</h2>
     <ul class="entries">
       ${names.map((name) => {
         const { text, path, why } = STEPS[name];

@@ -397,12 +397,12 @@ function nothing(call: PageCall): Html {
   const { q = "", vendor = "", type = "all" } = call.query;
   const carried = pick(call.query, CHOICE_NAMES);
   if (q === "" && vendor === "") {
-    return html`<p class="banner">Nothing of this kind yet. It comes with the first import or sync.</p>`;
+    return html`<p class="banner">Nothing of this kind yet. Entries appear with the first import or sync.</p>`;
   }
   const everything = call.href(PATH, { ...carried, q, vendor, type: "all" });
   return html`<p class="banner">
-    Nothing matches${q !== "" && html` “${q}”`}${vendor !== "" && html`, vendor “${vendor}”`}. A search takes
-    parts of words; a vendor counts as it is written in the store.
+    Nothing matches${q !== "" && html` “${q}”`}${vendor !== "" && html`, vendor “${vendor}”`}. A search can
+    match parts of words; a vendor must be written as in the store.
     ${type !== "all" && html`<a href="${everything}">Search everything</a> · `}<a
       href="${call.href(PATH, carried)}"
       >Show all products</a

@@ -26,7 +26,7 @@ export function monthCoverage(
     const endsBefore = String(valueAt(answer, "meta/end_month")) < String(valueAt(answer, "meta/data_as_of"));
     return html`<p class="banner">
       No month of this range is
-      open.${endsBefore && html` <a href="${hrefWith(TO_NEWEST)}">Go on to the newest month</a>`}
+      open.${endsBefore && html` <a href="${hrefWith(TO_NEWEST)}">Continue to the newest month</a>`}
     </p>`;
   }
   const excluded = (valueAt(answer, `${path}/excluded_months`) ?? []) as readonly string[];

@@ -39,7 +39,7 @@ export type ActionForm = {
   isAnswered?: boolean;
 };
 
-/** Why the form of an action was refused: the use case's own sentence. It takes the focus. */
+/** Why the form of an action was refused: the action's own sentence. It takes the focus. */
 export function refusal({ refusedForm, href }: FormPlace, action: string): Html | null {
   if (refusedForm?.action !== action) return null;
   const { kind, message } = refusedForm.refusal;
@@ -199,7 +199,7 @@ export function passkeyForm({ action, kind, button, fields = null }: PasskeyForm
   </form>`;
 }
 
-/** Where a person who has no way in gets one. */
+/** How a person without a way to sign in gets a link. */
 export const HOW_TO_GET_A_LINK = html`<p>Run this on the service's machine, and open the link that it prints:</p>
   <pre tabindex="0"><code>./returns user link</code></pre>
   <p>The link works once, within 10 minutes.</p>`;

@@ -4,14 +4,14 @@ import { blockRows, type BlockNames, type Narrowing } from "./sku-rollup.ts";
 const UNITS = ["sold_units", "returned_units"];
 
 /** Weight of the prior, in units, that a usual rate takes from its category (M25). */
-const HELD_UNITS = 20;
+const PRIOR_UNITS = 20;
 
 /**
- * `held`: what the store and each of its categories sold in the usual months (first days) inside $8 days, and what of it came
+ * `prior`: what the store and each of its categories sold in the usual months (first days) inside $8 days, and what of it came
  * back. Ranges of cohort's primary key.
  */
-export function heldTo(usualMonths: string): string {
-  return `held as materialized (
+export function priorOf(usualMonths: string): string {
+  return `prior as materialized (
     select m.entity_kind, m.entity_key, sum(m.sold_units)::numeric as sold_units, sum(m.returned_units)::numeric as returned_units
       from (
         select c.entity_kind, c.entity_key, ${columnsInside("c", UNITS)}
@@ -25,7 +25,7 @@ export function heldTo(usualMonths: string): string {
 
 /**
  * M25 in minor units, exactly, as `excess_minor` of a row `x`: of a row with sold_units, returned_units and cost_minor, its usual
- * usual_sold_units and usual_returned_units in `usual` (or nulls), and its category (null: none). After `held`.
+ * usual_sold_units and usual_returned_units in `usual` (or nulls), and its category (null: none). After `prior`.
  */
 export function excessCost(row: string, usual: string, category: string): string {
   const whole = (column: string): string => `coalesce(${column}, 0)::bigint::numeric`;
@@ -38,10 +38,10 @@ export function excessCost(row: string, usual: string, category: string): string
                end::bigint as excess_minor
           from (values (1)) one
           left join lateral (
-            select b.sold_units, b.sold_units * (${whole(`${usual}.usual_sold_units`)} + ${HELD_UNITS}) as units,
-                   ${returned} * b.sold_units * (${whole(`${usual}.usual_sold_units`)} + ${HELD_UNITS})
-                     - ${sold} * (${whole(`${usual}.usual_returned_units`)} * b.sold_units + ${HELD_UNITS} * b.returned_units) as excess
-              from held b
+            select b.sold_units, b.sold_units * (${whole(`${usual}.usual_sold_units`)} + ${PRIOR_UNITS}) as units,
+                   ${returned} * b.sold_units * (${whole(`${usual}.usual_sold_units`)} + ${PRIOR_UNITS})
+                     - ${sold} * (${whole(`${usual}.usual_returned_units`)} * b.sold_units + ${PRIOR_UNITS} * b.returned_units) as excess
+              from prior b
              where b.entity_kind = 'workspace' or b.entity_kind = 'analytics_category' and b.entity_key = ${category}
              order by b.entity_kind limit 1
           ) h on true
@@ -60,7 +60,7 @@ export function oneCategory(row: string): string {
  */
 export function firstWithExcess(narrowing: Narrowing, usualMonths: string, usual: BlockNames): string {
   const ofListed: Narrowing = (sku, listing) => `and ${sku} = f.sku ${narrowing(sku, listing)}`;
-  return `${heldTo(usualMonths)}, grouped as materialized (
+  return `${priorOf(usualMonths)}, grouped as materialized (
     select l.sku, ${oneCategory("p")} as category
       from listed f
       join listing l on l.shop_key = $1 and l.sku = f.sku ${narrowing("l.sku", "l.listing_id")}

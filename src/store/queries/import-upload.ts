@@ -93,7 +93,7 @@ export const expireUploads = command<[shopKey: number, now: Date]>(
           where shop_key = $1 and expires_at < $2 and status in ('sending', 'refused')`,
 );
 
-/** Forgets the uploads of a workspace that ended before a moment. Primary key. */
+/** Deletes the uploads of a workspace that ended before a moment. Primary key. */
 export const deleteOldUploads = command<[shopKey: number, before: Date]>(
   "delete_old_uploads",
   `delete from import_upload u

@@ -20,7 +20,7 @@ export const deleteEndedGrants = command<[shopKey: number, before: Date]>(
 );
 
 /**
- * Forgets who was removed from a workspace before, and the people themselves who have no other and are no operators:
+ * Deletes who was removed from a workspace before, and the people themselves who have no other and are no operators:
  * removed_member_age, and look-ups by person.
  */
 export const forgetRemovedMembers = command<[before: Date]>(

@@ -60,7 +60,7 @@ type RankingStatements<Answer> = (
 /** Which blocks a statement reads. */
 type Shape = "months" | "years" | "month" | "year";
 
-/** The names of the blocks that follow so many parameters. */
+/** The names of the blocks that follow that many parameters. */
 const NAMES: Record<Shape, (parameters: number) => BlockNames> = {
   months: (after) => ({ quarters: `$${after + 1}`, months: `$${after + 2}` }),
   years: (after) => ({

@@ -2,7 +2,7 @@ import { monthToDate, monthsBetween } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
 import { requireRow } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
-import { excessCost, heldTo, oneCategory } from "./excess-cost.ts";
+import { excessCost, oneCategory, priorOf } from "./excess-cost.ts";
 import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
 import { CANDIDATE, OUTSIDER, candidateByOption, isWholeStore, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
@@ -208,7 +208,7 @@ function statement(division: Division) {
     select l.key, ${exactSums("l", SUMS)}, ${oneCategory("l")} as category
       from of_listing l
      group by l.key having bool_or(l.is_counted)
-  ), ${heldTo("$19")}, costed as (
+  ), ${priorOf("$19")}, costed as (
     select m.*, m.refund_minor + case when $10 then m.label_minor else 0 end as cost_minor
       from member m where m.key is not null
   ), first as (

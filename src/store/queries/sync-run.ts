@@ -108,7 +108,7 @@ export const settleSource = command<[shopKey: number, source: string]>(
 );
 
 const ABANDONED = "The process that ran it ended, or lost its connection to the database";
-/** So many in a row, and each further one, have failed. */
+/** From this many in a row on, the run has failed. */
 const MANY_ABANDONED = 3;
 const OF_SOURCE = "r.shop_key = $1 and r.source = $2";
 const WAS_ABANDONED = `coalesce(r.error, '') like '${ABANDONED}%'`;

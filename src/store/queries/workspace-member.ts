@@ -180,7 +180,7 @@ export async function findMember(
   } as unknown as Member;
 }
 
-/** Revokes the tokens of the apps that a person let in to a workspace, or one, with consents not used yet: ranges of the primary keys. */
+/** Revokes the tokens of the apps that a person allowed in a workspace, or one, with consents not used yet: ranges of the primary keys. */
 const revokeGrants = query<
   { token_id: string; is_issued: boolean },
   [shopKey: number, userId: string | null, tokenId: string | null]
@@ -195,7 +195,7 @@ const revokeGrants = query<
 /** Why apps lose their access; the audit shows it as revoked tokens. */
 type GrantEnd = AuditActor & { reason: string };
 
-/** Ends the access of every app that a person let in to a workspace, or of the one with a token. */
+/** Ends the access of every app that a person allowed in a workspace, or of the one with a token. */
 export async function endGrants(
   connection: Connection,
   shopKey: number,
@@ -215,7 +215,7 @@ const listShopKeysOf = queryColumn<number, [userId: string]>(
   "select m.shop_key from workspace_member m where m.user_id = $1 order by m.shop_key",
 );
 
-/** Ends the access of every app that a person let in, in all their workspaces. */
+/** Ends the access of every app that a person allowed, in all their workspaces. */
 export async function endAllGrants(connection: Connection, userId: string, end: GrantEnd): Promise<void> {
   for (const shopKey of await listShopKeysOf(connection, userId))
     await endGrants(connection, shopKey, { userId }, end);

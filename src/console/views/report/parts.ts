@@ -56,7 +56,7 @@ export function lifecyclePart(report: Report, call: PageCall): Html {
   return section(
     "lifecycle",
     "Return requests",
-    html`<p>Return requests by where they stand today, whatever the age of the order.</p>
+    html`<p>Return requests by their current state, whatever the age of the order.</p>
       ${facts(list, file(call, "lifecycle-facts"))}`,
   );
 }
@@ -91,7 +91,7 @@ export function liabilityPart(report: Report, call: PageCall): Html {
     html`<p>
         Refunds expected within the window for orders up to ${figure(report, "liability/as_of", day)} that can still
         come back, whichever months are shown above.
-        ${liability.low_evidence && html`Few units have come back so far, so similar products are used instead.`}
+        ${liability.low_evidence && html`Few units have come back so far, so the estimate uses similar products.`}
       </p>
       ${dataTable(
         "Units and refunds still to come, by month of the order",
@@ -126,7 +126,7 @@ export function costsPart(report: Report, call: PageCall): Html {
     fact(
       "Labels without a return",
       costs("unmatched_label_cost", amount, unmatched),
-      hasUnmatched ? "charged in these months; in no figure above" : null,
+      hasUnmatched ? "charged in these months; not included above" : null,
     ),
     fact("Margin impact, estimated", costs("estimated_margin_impact", amount, "no unit cost is known")),
     fact(
@@ -162,7 +162,7 @@ export function outcomesPart(report: Report, call: PageCall): Html | null {
   const unattributed = fact(
     "Refunds without a line",
     figure(report, "outcomes/unattributed_refund_amount", amount, "known only for the whole store"),
-    outcomes.unattributed_refund_amount === null ? null : "paid in these months; in no figure above",
+    outcomes.unattributed_refund_amount === null ? null : "paid in these months; not included above",
   );
   return section(
     "outcomes",

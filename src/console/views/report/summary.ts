@@ -113,7 +113,7 @@ function rateParts(report: Report): Html | null {
     ${intervalFigure(report, "summary/return_rate_interval")} in the long run`;
 }
 
-/** M18: where the rate is heading while months of it are open. It is in no figure. */
+/** M18: where the rate is heading while months of it are open. No figure includes it. */
 function rateOutlook(report: Report): Html | null {
   if (report.body.data.summary.outlook === null) return null;
   const path = "summary/outlook";
@@ -164,7 +164,7 @@ function beginning(before: Report): Html | null {
   const first = (before.body.data.trend ?? []).findIndex((row) => row.sold_units > 0);
   if (first <= 0) return null;
   return html` Of these months, ${figure(before, `trend/${first}/cohort_month`, month)} is the first with sales, so their
-  counts and costs are of fewer months.`;
+  counts and costs cover fewer months.`;
 }
 
 /** A figure's previous value, in words and with a sign, never by colour alone; null: nothing to compare with. */

@@ -46,7 +46,7 @@ test("a verdict is of the newest complete month, in its own figures", () => {
   assert.equal(
     words("24 of 235", "319 of 2900"),
     "Usual: 10.2 % of Sep 2026 came back (24 of 235 units), usually 11.0 %. The likely range of the month is 7.0–14.7 %: " +
-      "chance alone can make this difference.",
+      "chance alone can explain this difference.",
   );
   assert.match(
     words("60 of 235", "319 of 2900") ?? "",
@@ -65,7 +65,7 @@ test("thin evidence gives no verdict", () => {
   // 12.0 % of 25 may be usual, and may be more than twice that.
   assert.match(
     words("3 of 25", "319 of 2900") ?? "",
-    /^No verdict: 12\.0 % .* so wide that it could be usual or much more/u,
+    /^No verdict: 12\.0 % .* so wide that the rate could be usual or much higher/u,
   );
   assert.equal(words("24 of 235", null), null);
 });

@@ -39,9 +39,10 @@ function judge(month: Rate, usual: Rate, fewUnits: number): readonly [word: stri
     const isMore = month.return_rate > usual.return_rate;
     return [
       isMore ? "More than usual" : "Less than usual",
-      "chance alone hardly takes it that far from the usual",
+      "chance alone would hardly take it that far from the usual rate",
     ];
   }
-  if (high > WIDE * usual.return_rate) return ["No verdict", "so wide that it could be usual or much more"];
-  return ["Usual", "chance alone can make this difference"];
+  if (high > WIDE * usual.return_rate)
+    return ["No verdict", "so wide that the rate could be usual or much higher"];
+  return ["Usual", "chance alone can explain this difference"];
 }

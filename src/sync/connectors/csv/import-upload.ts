@@ -101,7 +101,7 @@ export async function importUpload(
   const folder = join(tmpdir(), `returns-upload-${uploadId}.${ownerMark()}`);
   try {
     if (attempt > MOST_ATTEMPTS)
-      throw new ImportError(`The import was begun ${MOST_ATTEMPTS} times, and cut off each time`);
+      throw new ImportError(`The import was started ${MOST_ATTEMPTS} times, and interrupted each time`);
     await mkdir(folder, { mode: 0o700 });
     await writeFiles(run, folder, (progress) => show(uploadId, progress));
     const result = await importWritten(run, folder, (progress) => show(uploadId, progress));

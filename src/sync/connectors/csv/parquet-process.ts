@@ -253,7 +253,7 @@ function openColumn(
   };
 }
 
-/** A size or count as a page states it, which the library hands on as anything: every limit compares it. */
+/** A size or count as a page states it, which the library passes on unchecked: every limit compares it. */
 function wholeNumber(stated: unknown): number {
   if (Number.isSafeInteger(stated) && (stated as number) >= 0) return stated as number;
   throw new RangeError("a page states a size that is none");
@@ -501,7 +501,7 @@ function reasonOf(error: unknown): string {
   const { message, syscall } = error as NodeJS.ErrnoException;
   if (error instanceof FileProblem) return message;
   if (syscall !== undefined) return `cannot be read (${message})`;
-  // A type error tells of the library, not of the file.
+  // A type error is about the library, not the file.
   return error instanceof TypeError ? "is damaged or cut off" : `is damaged or cut off (${message})`;
 }
 

@@ -190,7 +190,7 @@ async function sendOnce<Body>(
   } catch (error) {
     if (error instanceof SourceFailed) throw error;
     if (error instanceof AddressRefused) {
-      throw new SourceFailed(`${new URL(url).host} is not at a public address, so it is not asked.`);
+      throw new SourceFailed(`${new URL(url).host} is not at a public address, so no request is sent to it.`);
     }
     const cut = isAnswering ? "the connection broke off" : "no connection";
     return { again: timeout.aborted ? "no answer in time" : cut, delayMs: null };
@@ -214,7 +214,7 @@ async function fetchPublic(url: URL | string, init: RequestInit): Promise<Respon
   });
   request.end(typeof body === "string" ? body : undefined);
   const [answer] = (await once(request, "response")) as [IncomingMessage];
-  // What fails from here on, the reader of the body learns.
+  // A failure from here on reaches the reader of the body.
   request.on("error", () => {});
   const status = answer.statusCode ?? 0;
   const hasBody = status !== 204 && status !== 304;
@@ -252,7 +252,7 @@ async function readText(
 /** The JSON of an answer; truncated or garbled answers are requested again. */
 export function readJson(body: string): Outcome<unknown> {
   const value = parsedJson(body);
-  return value === undefined ? { again: "the answer was no complete JSON", delayMs: null } : { value };
+  return value === undefined ? { again: "the answer was not complete JSON", delayMs: null } : { value };
 }
 
 /** Throws the signal's reason as soon as it aborts. */

@@ -201,7 +201,7 @@ const ANOMALY_TEXTS: Readonly<Record<Exclude<keyof OrderAnomalies, "unbalancedLi
     "sales of the ledger have units that do not match their type; the sign decides, and a price change has none.",
 };
 
-/** So many are named. */
+/** How many are named. */
 const MOST_NAMED = 10;
 
 /** Notes for the operator about a successful run. */

@@ -230,7 +230,7 @@ async function readLists(run: Run, kind: "backfill" | "incremental"): Promise<vo
 const PAGE = 100;
 /** Rows of the previous page with which a page begins, so that pages overlap. */
 const SEEN = 5;
-/** So many pages without a new row are no list, but a plugin or a proxy that ignores the offset. */
+/** This many pages without a new row mean that a plugin or a proxy ignores the offset. */
 const MOST_KNOWN_PAGES = 20;
 /** No shop has as many; ids without end would fill the disk. */
 const MOST_ROWS = 10_000_000;

@@ -12,8 +12,8 @@ export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
 /** Anomalies of orders, as the text after their number in the notes of a run. */
 export const ANOMALY_TEXTS = {
   foreignOrders: "orders are in another currency than the workspace; their money is left out.",
-  measuredLines: "lines have a quantity that is no whole number; each counts as one unit.",
-  undatedRefunds: "orders have the status refunded without a refund; nothing of them counts as refunded.",
+  measuredLines: "lines have a quantity that is not a whole number; each counts as one unit.",
+  undatedRefunds: "orders have the status refunded without a refund; they do not count as refunded.",
   refundsBeforeCompletion:
     "refunded lines are of orders that had not been completed; their units count as canceled, not as returned (--refunds-before-completion changes that).",
 };
@@ -193,7 +193,7 @@ export function mapWooProduct(
       product: {
         id: gidOf("Product", product.id),
         title: plain(product.name),
-        // In the trash, a product's slug has an end of its own.
+        // In the trash, a product's slug has a suffix.
         handle: product.slug?.replace(/__trashed(?:-\d+)?$/u, "") ?? null,
         vendor: plain(product.brands?.[0]?.name),
         productType: category,

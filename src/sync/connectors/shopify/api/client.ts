@@ -25,7 +25,7 @@ export type ShopifyRetryPolicy = RetryPolicy & {
   stallMs: number;
 };
 
-/** A throttled request costs nothing and is bound to get through, but not for ever. */
+/** A throttled request costs nothing and succeeds in the end, but retries are limited. */
 export const SHOPIFY_RETRY_POLICY: ShopifyRetryPolicy = {
   ...RETRY_POLICY,
   slowdowns: 1000,

@@ -9,7 +9,7 @@ const CONCURRENT_REQUESTS = 3;
 
 /** Fetches nodes by their ids, as many at a time as one request may cost. */
 export type NodeReader<Node> = {
-  /** So many ids are worth fetching together. */
+  /** How many ids are worth fetching together. */
   portion: () => number;
   /** One node or null (gone) for each id, in their order. */
   read: (ids: readonly string[]) => Promise<(Node | null)[]>;

@@ -99,7 +99,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     () => ({ act: "uninstall" }),
     true,
   ),
-  // Each run asks what the shop pays for. The payload is not believed: whose subscription it is, it does not tell.
+  // Each run asks what the shop pays for. The payload is not trusted: it does not say whose subscription it is.
   "app_subscriptions/update": topic(Type.Object({ app_subscription: changed("AppSubscription") }), () => ({
     act: "refresh",
     records: [],
