@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openCredentials } from "../src/sync/credentials.ts";
-import { PUBLIC_URL, sentenceOf, startOAuthService, timestamp } from "./support/oauth.ts";
+import { PUBLIC_URL, sentenceOf, startApprovalService, timestamp } from "./support/oauth.ts";
 import { startTestService } from "./support/service.ts";
 import { APP, connectShop, rowsOf } from "./support/webhooks.ts";
 import { use } from "./support/use.ts";
 import type { Actor } from "../src/actions/actor.ts";
 import { createPerson, removeMember, setRole } from "./support/people.ts";
 
-const oauth = use(startOAuthService);
+const oauth = use(startApprovalService);
 
 test("a merchant who opens the link and approves connects the shop with tokens that expire", async () => {
   const { simulator, domain, tenant } = await oauth.newShop();

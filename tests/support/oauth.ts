@@ -13,10 +13,10 @@ import { APP, APP_OPTIONS } from "./webhooks.ts";
 
 export const PUBLIC_URL = "https://returns.example";
 
-export type OAuthService = Awaited<ReturnType<typeof startOAuthService>>;
+export type ApprovalService = Awaited<ReturnType<typeof startApprovalService>>;
 
 /** A service that shops approve, and a browser that keeps its cookie. */
-export async function startOAuthService() {
+export async function startApprovalService() {
   const service = await startTestService({ ...APP_OPTIONS, PUBLIC_URL });
   const simulators: ShopifySimulator[] = [];
   let shops = 0;
