@@ -518,6 +518,7 @@ test("a member is invited by their address, signs in at the provider, confirms, 
     await page.getByRole("button", { name: "Unlink account" }).click();
     await page.getByText("Your account was unlinked").waitFor();
     await page.getByRole("button", { name: "Link account" }).click();
+    await signInThere(page, "grace", false);
     await page.getByText("Your account was linked").waitFor();
 
     await page.getByRole("button", { name: "Sign out" }).click();

@@ -17,8 +17,7 @@ export type Flow = {
   state: string;
   nonce: string;
   verifier: string;
-  purpose: "sign_in" | "confirm" | "link";
-  /** The person who started it; null for a sign-in. */
+  /** Who is signed in, and confirms who they are or links an account; null for a sign-in. */
   userId: string | null;
   /** The page to open after a confirmation. */
   next: string;
@@ -102,10 +101,9 @@ export function createProvider(
   return {
     name,
     issuer,
-    isUp: async (): Promise<boolean> => (await find()) !== null,
     /** The URL to open, and the state to store; null: the provider does not answer. */
     begin: async (
-      started: Pick<Flow, "purpose" | "userId" | "next" | "startedAt">,
+      started: Pick<Flow, "userId" | "next" | "startedAt">,
     ): Promise<{ url: string; flow: Flow } | null> => {
       const found = await find();
       if (found === null) return null;
@@ -123,7 +121,7 @@ export function createProvider(
         nonce: flow.nonce,
         code_challenge: await client.calculatePKCECodeChallenge(flow.verifier),
         code_challenge_method: "S256",
-        ...(flow.purpose === "confirm" ? { prompt: "login", max_age: "0" } : {}),
+        ...(flow.userId === null ? {} : { prompt: "login", max_age: "0" }),
       });
       return { url: url.href, flow };
     },

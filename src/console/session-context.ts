@@ -154,19 +154,15 @@ export function formPlace(
 }
 
 /** Shows the sign-in page to somebody who is not signed in. */
-export async function showSignIn(
-  { control: { provider }, site }: SessionContext,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const shown = provider === null ? null : { name: provider.name, isUp: await provider.isUp() };
-  return showState(reply, signInPage(site.publicOrigin !== null, shown));
+export function showSignIn({ control, site }: SessionContext, reply: FastifyReply): FastifyReply {
+  return showState(reply, signInPage(site.publicOrigin !== null, control.provider));
 }
 
 /** Sends a browser to the identity provider, or says that the provider does not answer. */
 export async function sendToProvider(
   { control: { provider }, flow, now, site }: SessionContext,
   reply: FastifyReply,
-  started: Pick<Flow, "purpose" | "userId" | "next">,
+  started: Pick<Flow, "userId" | "next">,
 ): Promise<FastifyReply> {
   // What is no page of the console could also be too long for a cookie.
   const next = isConsolePath(started.next) ? started.next : "";

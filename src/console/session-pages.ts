@@ -110,13 +110,13 @@ const LOCALLY = html`${HOW_TO_GET_A_LINK}
   <h2>If you have created a passkey here</h2>
   ${WITH_PASSKEY}`;
 
-/** `provider`: the identity provider, and whether it answers; null = none is configured. */
-export function signInPage(isPublic: boolean, provider: { name: string; isUp: boolean } | null): StatePage {
+/** `provider`: the identity provider; null = none is configured. */
+export function signInPage(isPublic: boolean, provider: Pick<Provider, "name"> | null): StatePage {
   return {
     status: 200,
     title: "Sign in",
     body: html`<h1>Sign in to Returns Analytics</h1>
-      ${provider !== null && (provider.isUp ? providerForm(provider.name) : awayBanner(provider.name))}
+      ${provider !== null && providerForm(provider.name)}
       ${isPublic ? PUBLICLY : html`<p>${provider === null ? "You sign in with a link." : "Or sign in with a link."}</p> ${LOCALLY}`}
       <p><a href="/docs">Guides to the API</a></p>`,
   };
@@ -124,12 +124,6 @@ export function signInPage(isPublic: boolean, provider: { name: string; isUp: bo
 
 function providerForm(name: string): Html {
   return html`<form method="post" action="/sign-in/provider"><button>Sign in with ${name}</button></form>`;
-}
-
-function awayBanner(name: string): Html {
-  return html`<p class="banner warn">
-    ${name} does not answer at the moment. Open this page again in a minute, or sign in another way.
-  </p>`;
 }
 
 /** What was not accepted. */

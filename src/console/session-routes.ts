@@ -271,24 +271,23 @@ function signInRoutes(context: SessionContext): Routes {
   };
 }
 
-/** The same through the identity provider, and the linking of an account. */
+/** The same through the identity provider, which links the account of somebody who is signed in and has none. */
 function providerRoutes(context: SessionContext, provider: Provider): Routes {
   const { flow: cookie, identity, now } = context;
   const answers = createMinuteLimit(MOST_PER_MINUTE);
   return {
+    // `next`: of somebody who is signed in.
     "/sign-in/provider": {
-      post: (_request, reply) =>
-        sendToProvider(context, reply, { purpose: "sign_in", userId: null, next: "" }),
-    },
-    "/confirm/provider": {
-      post: forVisitor(
-        context,
-        ({ request, reply, visitor }) => {
-          const { userId } = visitor.person;
-          return sendToProvider(context, reply, { purpose: "confirm", userId, next: nextOf(request) });
-        },
-        nextOf,
-      ),
+      post: (request, reply) => {
+        const next = formOf(request).get("next");
+        if (next === null) return sendToProvider(context, reply, { userId: null, next: "" });
+        const send = forVisitor(
+          context,
+          ({ visitor }) => sendToProvider(context, reply, { userId: visitor.person.userId, next }),
+          () => next,
+        );
+        return send(request, reply);
+      },
     },
     [CALLBACK_PATH]: {
       get: async (request, reply) => {
@@ -308,14 +307,15 @@ function providerRoutes(context: SessionContext, provider: Provider): Routes {
           return finish(context, asking, account as Refused | null);
         const evidence = { way: "provider", account, startedAt: new Date(flow.startedAt) } as const;
         const browser = { oldSessionHash: context.sessionHashOf(request), origin: request.clientAddress };
-        if (flow.purpose === "sign_in")
+        if (flow.userId === null)
           return finish(context, asking, await identity.signIn({ ...evidence, ...browser }));
         const serve = forVisitor(
           context,
           async (own) => {
             const { userId } = own.visitor.person;
             if (userId !== flow.userId) return finish(context, asking, ELSEWHERE);
-            if (flow.purpose === "link") return linkPost(context, account)(request, reply);
+            if (!(await identity.hasAccount(userId, provider.issuer)))
+              return linkPost(context, account)(request, reply);
             const result = await identity.signIn({ ...evidence, ...browser, userId });
             return finish(context, { ...own, next: flow.next }, result);
           },
@@ -494,7 +494,7 @@ async function showConfirm(
     <p>You are signed in as ${userName}. Confirm your identity to change who has access. A confirmation lasts 10 minutes.</p>
     ${
       isLinked &&
-      html`<form method="post" action="/confirm/provider">
+      html`<form method="post" action="/sign-in/provider">
         ${goesOn} <button>Confirm with ${provider.name}</button>
       </form>`
     }

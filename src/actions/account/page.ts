@@ -12,7 +12,6 @@ import {
   ownCaller,
   passkeyOptions,
   passkeySiteOf,
-  sendToProvider,
   showOwn,
   type OwnRequest,
   type RefusedAction,
@@ -58,18 +57,6 @@ export function accountRoutes(context: SessionContext): Routes {
       }),
     },
     [`${PATH}/passkeys/remove`]: { post: createPost(context, removePasskey) },
-    // Sends somebody who may link an account to the identity provider, to sign in with it.
-    [`${PATH}/account/link`]: {
-      post: forSender(
-        context,
-        async (own) => {
-          requireRight(callerOf(context, own).actor, linkAccount);
-          const { userId } = own.visitor.person;
-          return sendToProvider(context, own.reply, { purpose: "link", userId, next: PATH });
-        },
-        (own, refused) => show(context, own, { action: linkAccount, refused }),
-      ),
-    },
     [`${PATH}/account/unlink`]: { post: createPost(context, unlinkAccount) },
     [`${PATH}/sessions/end`]: { post: createPost(context, endSession) },
     [`${PATH}/sessions/end-others`]: { post: createPost(context, endSession, { id: OTHERS }) },
@@ -211,7 +198,7 @@ function singleSignOn(
     ${
       linked === null
         ? html`<p>Link your account at ${provider} to sign in with it.</p>
-            ${actionForm(place, { path: "/me/account/link", button: linkAccount.title })}`
+            ${actionForm(place, { path: "/sign-in/provider", button: linkAccount.title, kept: { next: PATH } })}`
         : html`<p>
               Linked at ${provider}: <strong>${linked.email ?? linked.subject}</strong>, since ${time(linked.linked_at)}, last
               used ${time(linked.last_used_at)}.
