@@ -313,11 +313,13 @@ async function signIn(page: Page, asked: string, name: string): Promise<void> {
   const { link } = await makeUserLink(apps, { name });
   await page.goto(link);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.waitForURL(/\/oauth\/authorize\?/u);
+  await page.waitForURL(/\/w\?page=/u);
 }
 
 async function allow(page: Page, { shopDomain }: Tenant): Promise<void> {
-  await page.getByLabel(shopDomain).check();
+  await page.getByRole("link", { name: shopDomain }).click();
+  await page.waitForURL(/\/settings\/tokens\/connect\?/u);
+  assert.deepEqual(await wrongLooks(page, "consent"), []);
   await page.getByRole("button", { name: "Allow access" }).click();
 }
 
@@ -343,7 +345,7 @@ for (const [sdk, makeClient, makeTransport] of [
       const first = open();
       await assert.rejects(makeClient().connect(first), /Unauthorized/u);
       await signIn(page, String(provider.kept.asked), `Owner by SDK ${sdk}`);
-      assert.deepEqual(await wrongLooks(page, "consent"), []);
+      assert.deepEqual(await wrongLooks(page, "choice of a workspace"), []);
       await allow(page, tenants[1]);
       const answer = await callback.answer;
       assert.equal(answer.get("state"), "state of the app");
@@ -380,12 +382,15 @@ test("a web app's window stays its own through sign-in, confirmation and consent
     await page.evaluate(`window.appWindow = window.open(${JSON.stringify(asked)}, "consent"), 0`);
     const popup = await opened;
     await popup.waitForURL(`${apps.issuer}/sign-in`);
-    const { cookie } = await createMember(apps, [tenants[0]]);
+    const { cookie } = await createMember(apps, tenants);
     const [name = "", value = ""] = cookie.split("=");
     await own.addCookies([{ name, value, url: apps.issuer }]);
-    for (const address of [`/confirm?next=${encodeURIComponent("/me")}`, asked]) {
+    for (const [address, shown] of [
+      ["/confirm?next=%2Fme", /\/confirm\?next=%2Fme$/u],
+      [asked, /\/w\?page=/u],
+    ] as const) {
       await popup.evaluate(`location.href = ${JSON.stringify(address)}`);
-      await popup.waitForURL((url) => url.href.endsWith(address));
+      await popup.waitForURL(shown);
     }
     await allow(popup, tenants[0]);
     await popup.waitForFunction(`document.title === "Back in the app"`);

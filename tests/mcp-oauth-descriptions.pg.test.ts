@@ -2,11 +2,15 @@ import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { suite, test } from "node:test";
+import { sealRequest } from "../src/actions/apps/actions.ts";
+import { SCOPES } from "../src/contract/endpoint.ts";
+import { userName } from "../src/lib/user-name.ts";
 import {
   App,
   CALLBACK,
   createApp,
   createMember,
+  PAGE,
   register,
   startOauthService,
   type Member,
@@ -70,7 +74,7 @@ test("an app that never registered is read at its address, shown with its host, 
   assert.equal(await app.call(tokens.access_token), 200);
   const next = await app.refresh(tokens.refresh_token);
   assert.equal(next.status, 200, JSON.stringify(next));
-  assert.equal(asked, 1, "its page and its consent read one description; tokens none");
+  assert.equal(asked, 2, "each request reads its description once; its page, its form and tokens none");
   const other = appAt();
   assert.equal((await other.refresh(next.refresh_token)).error, "invalid_grant");
   assert.equal((await app.post("/oauth/revoke", { token: next.access_token })).status, 200);
@@ -127,6 +131,45 @@ test("a description that is not the app's own, or cannot be read, lets nobody in
     });
     assert.equal(decided, 400, app.clientId);
   }
+});
+
+test("consent is given to the request that its person was shown, within the hour", async () => {
+  const path = `/w/${tenant.shopDomain}/settings/tokens/connect`;
+  const app = await createApp(service.issuer);
+  const other = await createMember(service, [tenant]);
+  const led = await fetch(`${service.issuer}/oauth/authorize?${app.query()}`, {
+    redirect: "manual",
+    headers: { cookie: owner.cookie },
+  });
+  const [, , sealed = ""] = PAGE.exec(led.headers.get("location") ?? "") ?? [];
+  const late = sealRequest(service.keys, userName(owner.userId), {
+    clientHash: "00",
+    name: "Notebook",
+    describedAt: null,
+    redirectUri: CALLBACK,
+    answerTo: CALLBACK,
+    codeChallenge: "",
+    scopes: SCOPES,
+    endsAt: Date.now() - 1,
+  });
+  for (const [request, { cookie }] of [
+    [sealed, other],
+    [`${sealed.slice(0, -2)}AA`, owner],
+    [late, owner],
+    [app.query(), owner],
+    ["", owner],
+  ] as const) {
+    const page = await fetch(`${service.issuer}${path}?request=${encodeURIComponent(request)}`, {
+      headers: { cookie },
+    });
+    assert.match(await page.text(), /This app cannot connect/u);
+    for (const form of [path, `${path}/deny`]) {
+      const sent = await app.send(form, { cookie, fields: { request, scopes: SCOPES } });
+      assert.deepEqual([sent.status, sent.location], [400, ""], `${form} ${request}`);
+    }
+  }
+  const sent = await app.send(path, { cookie: owner.cookie, fields: { request: sealed, scopes: SCOPES } });
+  assert.equal(sent.status, 303);
 });
 
 suite("registration", () => {

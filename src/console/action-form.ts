@@ -237,7 +237,6 @@ type Radios = {
   legend: string;
   choices: readonly (readonly [value: string, text: Html | string])[];
   value: string;
-  isRequired?: boolean;
 };
 
 /** One of a few values, each with its words in sight. */
@@ -245,7 +244,7 @@ export function radios(
   call: FormPlace,
   action: string,
   name: string,
-  { legend, choices, value, isRequired = false }: Radios,
+  { legend, choices, value }: Radios,
 ): Html {
   const chosen = filledIn(call, action, name, value);
   return boxes(
@@ -255,7 +254,7 @@ export function radios(
     choices.map(
       ([each, text]) =>
         html`<label class="check"
-          ><input type="radio" name="${name}" value="${each}" ${isRequired && html` required=""`}${each === chosen && html` checked=""`} /> ${text}</label
+          ><input type="radio" name="${name}" value="${each}" ${each === chosen && html` checked=""`} /> ${text}</label
         >`,
     ),
   );

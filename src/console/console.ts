@@ -326,6 +326,7 @@ async function sendOutcome(sent: SentAction, outcome: FormOutcome): Promise<Fast
     return reply.header("Set-Cookie", done.write(outcome.done)).redirect(outcome.href, 303);
   }
   if ("json" in outcome) return reply.send(outcome.json);
+  if ("leave" in outcome) return reply.redirect(outcome.leave, 303);
   if ("view" in outcome) {
     return send.view({ request, reply }, action.page, member, { status: 200, ...outcome.view });
   }

@@ -179,7 +179,7 @@ function readConsoleAssets(): ConsoleAssets {
 }
 
 /** Parameters with the same meaning in every workspace: products differ between workspaces. */
-const KEPT = ["start_month", "end_month", "window", "include_incomplete"];
+const KEPT = ["start_month", "end_month", "window", "include_incomplete", "request"];
 
 /** The list of a person's workspaces, whose links lead to the current page in each. */
 export function switchAddress(current: Page | null, address: string): string {

@@ -20,6 +20,7 @@ import { tableCsv } from "./views/csv-link.ts";
 import { apiBox } from "./views/api-box.ts";
 import { asOf, printedFooter } from "./views/as-of.ts";
 import { inPageWords } from "./views/form.ts";
+import { imageSources } from "./views/picture.ts";
 
 export type Exchange = { request: FastifyRequest; reply: FastifyReply };
 /** A page's content and status. */
@@ -41,6 +42,8 @@ export type PageSender = {
 
 export function createPageSender(done: Cookie): PageSender {
   const framed = (exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown) => {
+    const policy = contentSecurityPolicy(imageSources(member.workspace.sources), shown.formTargets);
+    exchange.reply.header("Content-Security-Policy", policy);
     const sentence = done.read(exchange.request.headers.cookie);
     if (sentence !== null) exchange.reply.header("Set-Cookie", done.clear);
     return {
@@ -68,7 +71,6 @@ export function createPageSender(done: Cookie): PageSender {
         reply.header("Content-Disposition", `attachment; filename="${page.name}-${table}.csv"`);
         return reply.type("text/csv; charset=utf-8").send(text);
       }
-      reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
       const { origin } = call;
       const frame = framed(exchange, page, member, shown);
       // A refused query shows its form and no figure.

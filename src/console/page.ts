@@ -86,6 +86,8 @@ export type View = {
   body: Html;
   /** Shows a job that has not ended: without script the browser loads the page again every 5 s. */
   isRunning?: boolean;
+  /** Where its forms may lead besides this service. */
+  formTargets?: readonly string[];
 };
 
 /** A file under /w/<shop_domain>: the answer of an operation as it is. */
@@ -111,6 +113,8 @@ export type FormOutcome =
   /** Shown this once, such as a new token. */
   | { view: View }
   | { file: { name: string; type: string; body: Readable | string } }
+  /** The browser leaves for an address that the view's `formTargets` allow. */
+  | { leave: string }
   /** For a script of the console. */
   | { json: unknown };
 

@@ -1,3 +1,4 @@
+import { connectPage } from "../actions/apps/page.ts";
 import { auditPage } from "../actions/audit/page.ts";
 import { notificationsPage } from "../actions/alert-endpoints/page.ts";
 import { MEMBER_PAGES } from "../actions/members/page.ts";
@@ -41,7 +42,7 @@ const SETTINGS_GROUPS: readonly SettingsGroup[] = [
   },
   { title: "Alerts", pages: [watchlist, notificationsPage, saleEventSettings, noticesPage] },
   { title: "People", pages: MEMBER_PAGES },
-  { title: "Developers", pages: [...TOKEN_PAGES, usage] },
+  { title: "Developers", pages: [connectPage, ...TOKEN_PAGES, usage] },
   { title: "Workspace", pages: [dataPage, planPage, auditPage] },
 ];
 

@@ -60,7 +60,9 @@ export function contentSecurityPolicy(
  * waits for it, also at the app's own address after consent.
  */
 export const isOfAppWindow = (path: string): boolean =>
-  /^\/(?:oauth\/authorize|sign-in|confirm)(?:[/?]|$)/u.test(path);
+  /^\/(?:(?:oauth\/authorize|sign-in|confirm|w\/[^/?]+\/settings\/tokens\/connect)(?:[/?]|$)|w\?)/u.test(
+    path,
+  );
 
 const ONE_YEAR_SECONDS = 31_536_000;
 

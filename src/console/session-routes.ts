@@ -6,7 +6,7 @@ import { REFUSALS } from "../access/sign-in.ts";
 import type { Evidence, Refused, SignIn, SignInRefusal } from "../access/sign-in.ts";
 import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
 import { accountRoutes, linkPost } from "../actions/account/page.ts";
-import { consentRoutes } from "../actions/apps/page.ts";
+import { authorizeRoutes } from "../actions/apps/authorize.ts";
 import { digestRoutes } from "../actions/digest/link-page.ts";
 import { clientKeyOf } from "../http/client-address.ts";
 import { createCookie } from "../http/cookie.ts";
@@ -101,7 +101,7 @@ export function createSessionPages(options: SessionOptions): SessionPages {
     ...homeRoutes(context),
     ...signInRoutes(context),
     ...accountRoutes(context),
-    ...consentRoutes(context),
+    ...authorizeRoutes(context),
     ...digestRoutes(context),
     ...welcomeRoutes(context),
     ...operatorRoutes(context),

@@ -54,6 +54,7 @@ const PURPOSES = {
   passkeys: "challenges of passkeys",
   digests: "links of the weekly digest",
   apps: "ids of OAuth clients",
+  requests: "requests of OAuth clients",
   /** What a browser keeps while its person is at the identity provider. */
   provider: "sign-ins at the identity provider",
 };

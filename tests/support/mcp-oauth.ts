@@ -50,6 +50,9 @@ export async function createMember(
 
 export const CALLBACK = "http://127.0.0.1:49152/callback";
 
+/** The address of the page that asks a person, of their only workspace or of whichever they choose. */
+export const PAGE = /^\/w(?:\/([^/?]+)|\?page=)\/settings\/tokens\/connect\?request=([\w-]+)$/u;
+
 /** An app that a test drives by hand. */
 export class App {
   readonly issuer: string;
@@ -78,35 +81,59 @@ export class App {
     return new URLSearchParams(given).toString();
   }
 
-  /** The page of its request. */
+  /** What its request is answered with: where it leads to a workspace, or to the list of them, that page. */
   async ask(
     query: string,
     cookie = "",
   ): Promise<{ status: number; location: string | null; headers: Headers; text: string }> {
-    const response = await fetch(`${this.issuer}/oauth/authorize?${query}`, {
-      redirect: "manual",
-      headers: { cookie },
-    });
+    const get = (address: string): Promise<Response> =>
+      fetch(this.issuer + address, { redirect: "manual", headers: { cookie } });
+    const first = await get(`/oauth/authorize?${query}`);
+    const led = first.headers.get("location");
+    const response = led?.startsWith("/w") === true ? await get(led) : first;
     const { status, headers } = response;
     return { status, location: headers.get("location"), headers, text: await response.text() };
   }
 
-  /** What the button of that page sends. */
+  /** What the button of its page sends, of the workspace that the person chooses if they have several. */
   async decide(
     cookie: string,
     fields: Record<string, string | readonly string[]>,
     headers: Record<string, string> = { origin: this.issuer },
   ): Promise<{ status: number; location: string; text: string }> {
+    const { request = this.query(), workspace, decision = "allow", ...rest } = fields;
+    const asked = await fetch(`${this.issuer}/oauth/authorize?${String(request)}`, {
+      redirect: "manual",
+      headers: { cookie },
+    });
+    const [location, text] = [asked.headers.get("location") ?? "", await asked.text()];
+    const [, only, sealed] = PAGE.exec(decodeURIComponent(location)) ?? [];
+    if (sealed === undefined) return { status: asked.status, location, text };
+    const chosen = workspace === undefined ? only : encodeURIComponent(String(workspace));
+    return this.send(`/w/${chosen}/settings/tokens/connect${decision === "deny" ? "/deny" : ""}`, {
+      cookie,
+      headers,
+      fields: { scopes: ["read:dashboard", "read:alerts"], ...rest, request: sealed },
+    });
+  }
+
+  /** A form of that page. */
+  async send(
+    path: string,
+    {
+      cookie,
+      headers = { origin: this.issuer },
+      fields,
+    }: {
+      cookie: string;
+      headers?: Record<string, string>;
+      fields: Record<string, string | readonly string[]>;
+    },
+  ): Promise<{ status: number; location: string; text: string }> {
     const body = new URLSearchParams();
-    const all = {
-      request: this.query(),
-      decision: "allow",
-      scopes: ["read:dashboard", "read:alerts"],
-      ...fields,
-    };
-    for (const [name, value] of Object.entries(all))
+    for (const [name, value] of Object.entries(fields))
       for (const each of [value].flat()) body.append(name, each);
-    const response = await fetch(`${this.issuer}/oauth/authorize`, {
+    const response = await fetch(this.issuer + path, {
       method: "POST",
       redirect: "manual",
       headers: { cookie, ...headers },

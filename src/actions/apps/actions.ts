@@ -3,34 +3,57 @@ import { isVerifier, newGrantSecret, OauthError, readGrantSecret } from "../../a
 import type { GrantSecret } from "../../access/oauth.ts";
 import { hashOf, newSecret } from "../../access/secret.ts";
 import { hashSecret, parseToken, renewToken, shopKeyOfTokenId } from "../../access/token.ts";
-import { SCOPES } from "../../contract/endpoint.ts";
-import type { Keys } from "../../lib/keys.ts";
+import { SCOPES, type Scope } from "../../contract/endpoint.ts";
+import { keyFor, type Keys } from "../../lib/keys.ts";
+import { seal, unsealJson } from "../../lib/seal.ts";
 import type { Database } from "../../store/database.ts";
 import { holdWhetherMoving } from "../../store/queries/workspace-directory.ts";
 import { endGrants, holdRole } from "../../store/queries/workspace-member.ts";
-import { defineAction, ShownSecret, type ActionContext, type WorkspaceCaller } from "../action.ts";
-import { someOf } from "../field.ts";
+import { defineAction, ShownSecret, type WorkspaceCaller } from "../action.ts";
+import { anyText, someOf } from "../field.ts";
+import { invalid } from "../refusal.ts";
 import { mayDo } from "../right.ts";
 import { insertNewToken, SCOPE_WORDS } from "../tokens/actions.ts";
 import { lockToken } from "../tokens/queries.ts";
 import { insertGrant, findGrant, renewAccess, renewGrant } from "./queries.ts";
 import type { GrantRow } from "./queries.ts";
 
-/** The access that an app requests, from its request and its registration. */
+/** The access that an app requests, as its page shows it and its form sends it back. */
 export type AppRequest = {
-  clientHash: Buffer;
+  clientHash: string;
+  /** What it calls itself. */
   name: string;
+  /** The host that its description is at; null = it registered here. */
+  describedAt: string | null;
   redirectUri: string;
+  /** The same with what it is told in any case. */
+  answerTo: string;
   codeChallenge: string;
+  scopes: readonly Scope[];
+  /** Until then it can be answered, in milliseconds. */
+  endsAt: number;
 };
+
+/** A request for addresses and forms of one person alone, by their name in the audit. */
+export const sealRequest = (keys: Keys, person: string, asked: AppRequest): string =>
+  seal(keyFor("requests", keys), person, JSON.stringify(asked)).toString("base64url");
+
+/** null: it was not made for this person, or has ended. */
+export function openRequest(
+  { keys, actor, now }: Pick<WorkspaceCaller, "keys" | "actor" | "now">,
+  sealed: string,
+): AppRequest | null {
+  const bytes = Buffer.from(sealed, "base64url");
+  const asked = unsealJson(keyFor("requests", keys), actor.name, bytes) as AppRequest | null;
+  return asked !== null && asked.endsAt > now.getTime() ? asked : null;
+}
+
+export const REQUEST_ENDED = invalid("The app's request has ended: add the connection in the app again.");
 
 /** Until its client must have exchanged a code. */
 const CODE_MS = 2 * 60_000;
 
-/**
- * Lets an app in: a token that is expired until the app exchanges the code, the action's secret, and renews it from then on.
- * Only the page of its request runs it.
- */
+/** Lets an app in: a token that is expired until the app exchanges the code, the action's secret, and renews it from then on. */
 export const connectApp = defineAction({
   name: "app.connect",
   title: "Allow access",
@@ -40,24 +63,29 @@ export const connectApp = defineAction({
   proof: true,
   usesKeys: true,
   input: {
+    request: anyText("Request", { kind: "hidden" }),
     scopes: someOf(
       "It may read",
       SCOPES.map((scope) => [scope, SCOPE_WORDS[scope]] as const),
     ),
   },
-  run: async (context: ActionContext<WorkspaceCaller & { app: AppRequest }>, { scopes }) => {
-    const { connection, shopKey, domain, keys, now, app } = context;
-    const { name, redirectUri } = app;
+  run: async (context, { request, scopes: chosen }) => {
+    const { connection, shopKey, domain, keys, now } = context;
+    const asked = openRequest(context, request);
+    if (asked === null) throw REQUEST_ENDED;
+    const { name, redirectUri } = asked;
+    const scopes = asked.scopes.filter((scope) => chosen.includes(scope));
     const token = { name, scopes, expiresAt: now, replaces: null, requestKey: null };
-    const { token_id } = await insertNewToken(context, token);
-    const { text: code, hash: codeHash } = newGrantSecret("code", token_id, "", keys.tokenPepper);
+    const { token_id: tokenId } = await insertNewToken(context, token);
+    const { text: code, hash: codeHash } = newGrantSecret("code", tokenId, "", keys.tokenPepper);
     const codeExpiresAt = new Date(now.getTime() + CODE_MS);
-    await insertGrant(connection, shopKey, { ...app, tokenId: token_id, codeHash, codeExpiresAt });
+    const clientHash = Buffer.from(asked.clientHash, "hex");
+    await insertGrant(connection, shopKey, { ...asked, tokenId, clientHash, codeHash, codeExpiresAt });
     return {
-      result: { token_id },
+      result: { token_id: tokenId },
       secret: new ShownSecret(code),
       done: `${name} may read ${domain}.`,
-      audit: { detail: { token_id, name, scopes, leads_to: receiverOf(redirectUri) } },
+      audit: { detail: { token_id: tokenId, name, scopes, leads_to: receiverOf(redirectUri) } },
     };
   },
 });
