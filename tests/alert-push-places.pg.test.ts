@@ -311,6 +311,26 @@ test("a 4xx of the mail server is retried, and a 5xx pauses at once", async () =
   assert.match(refused?.last_problem ?? "", /refused the recipient or the message \(550 not now\)/u);
 });
 
+test("a mailbox, which may be a stranger's, gets a test message a minute and ten a day, also if it is added again", async () => {
+  const { push, mails } = await startMail({});
+  const { endpoint_id: endpointId } = await addTestEndpoint(service, tenant, MAIL, push);
+  const { now, ...tools } = await notifyTools(service, tenant, push);
+  const testAt = (seconds: number, endpoint = endpointId) =>
+    runAction(
+      testEndpoint,
+      { ...tools, now: new Date(now.getTime() + seconds * 1000) },
+      textInput({ endpoint }),
+    );
+  await testAt(0);
+  await assert.rejects(testAt(59), /wait 60 seconds/u);
+  for (let minute = 1; minute < 10; minute += 1) await testAt(minute * 60);
+  const address = MAIL.address.toUpperCase();
+  const { endpoint_id: again } = await addTestEndpoint(service, tenant, { ...MAIL, address }, push);
+  for (const endpoint of [endpointId, again])
+    await assert.rejects(testAt(600, endpoint), /^Refusal: 10 test messages .* within a day/u);
+  assert.equal(mails.length, 10);
+});
+
 test("without a mail server no address is added, and what waits says why", async () => {
   await assert.rejects(addTestEndpoint(service, tenant, MAIL), /has to set SMTP_URL/u);
   const { push } = await startMail({});

@@ -232,6 +232,20 @@ test("an address that never confirms gets ten mails a day at most, and so do a m
   assert.equal(mail.mails.length, 12);
 });
 
+test("members who name the same address have ten mails a day sent to it together", async () => {
+  const people = await Promise.all(Array.from({ length: 11 }, () => createPerson(demo.service.database)));
+  for (const person of people) await setRole(demo.service.database, shop, person, "viewer");
+  const last = people.pop() as Person;
+  for (const person of people) await ask(person, { address: "stranger@else.example" });
+  assert.equal(mail.mails.length, 10);
+  for (const address of ["stranger@else.example", "Stranger@ELSE.example"])
+    await assert.rejects(ask(last, { address }), /named this address, 10 times within a day/u);
+  await ask(last, { address: "own@else.example" });
+  assert.equal(mail.mails.length, 11);
+  const audit = JSON.stringify(await auditOf(demo.service, shop));
+  assert.doesNotMatch(audit, /else\.example/u, "the audit names no address");
+});
+
 test("a link is good for its own purpose, member and workspace alone, and for nobody removed", async () => {
   const tenant = await createTenant(demo.service.database);
   const other = await createPerson(demo.service.database);

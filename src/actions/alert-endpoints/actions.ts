@@ -9,6 +9,7 @@ import { send, testMessage, type PushOptions } from "../../alerts/delivery/send.
 import { listEndpoints, type EndpointRow } from "../../store/queries/alert-delivery.ts";
 import {
   askTest,
+  countMails,
   countEndpoints,
   findTestAnswer,
   insertEndpoint,
@@ -62,6 +63,9 @@ const MOST_ENDPOINTS = 10;
 const USUAL_OVERLAP_MS = 86_400_000;
 const MOST_OVERLAP_MS = 30 * 86_400_000;
 const TEST_PAUSE_MS = 10_000;
+/** Limits of e-mail to an address that has not agreed to it: it may belong to a stranger. */
+export const MAIL_PAUSE_MS = 60_000;
+export const MOST_MAILS_PER_DAY = 10;
 /** A worker looks every second, and a receiver has 15 s. */
 const WORKER_MS = 30_000;
 const CHECK_MS = 250;
@@ -217,10 +221,16 @@ export const testEndpoint = defineAction({
   run: async (context: ActionContext<SendingCaller>, { endpoint: named }) => {
     const { connection, shopKey, now } = context;
     const found = await requireEndpoint(context, named);
-    const { endpoint_id: endpointId, name } = found;
-    const since = new Date(now.getTime() - TEST_PAUSE_MS);
+    const { endpoint_id: endpointId, name, kind, shown_address: address } = found;
+    const pauseMs = kind === "email" ? MAIL_PAUSE_MS : TEST_PAUSE_MS;
+    const since = new Date(now.getTime() - pauseMs);
     if (!(await noteTest(connection, shopKey, endpointId, now, since)))
-      throw impossible("A test message was sent just now: wait 10 seconds.");
+      throw impossible(`A test message was sent just now: wait ${pauseMs / 1000} seconds.`);
+    const mail = { action: "notify.test", actor: null, address };
+    if (kind === "email" && (await countMails(connection, shopKey, mail)) >= MOST_MAILS_PER_DAY)
+      throw impossible(
+        `${MOST_MAILS_PER_DAY} test messages were sent to this address within a day: no further one is sent before tomorrow.`,
+      );
     const hasWorker = (await seesWorkers(connection)) && (await countWorkers(connection)) > 0;
     if (hasWorker) {
       await askTest(connection, shopKey, endpointId, now);

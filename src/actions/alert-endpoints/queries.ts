@@ -77,6 +77,22 @@ export const noteTest = queryAny<[shopKey: number, endpointId: string, now: Date
     where e.shop_key = $1 and e.endpoint_id = $2 and (e.tested_at is null or e.tested_at <= $4) returning 1 as noted`,
 );
 
+/**
+ * How many e-mails an action has sent within a day to an address, or for an actor, if one is given. `address`: in any case, as the
+ * audit has it, or its hash there. audit_event_time.
+ */
+export const countMails = requireValue<
+  number,
+  [shopKey: number, mail: { action: string; actor: string | null; address: string }]
+>(
+  "count_mails",
+  `select count(*) as mails from audit_event a
+    where a.shop_key = $1 and a.happened_at > statement_timestamp() - interval '1 day'
+      and a.action = $2
+      and (a.actor = $3 or lower(coalesce(a.detail ->> 'address_hash', a.detail ->> 'address')) = lower($4))`,
+  ["action", "actor", "address"],
+);
+
 /** Hands a test message to a worker. Primary key. */
 export const askTest = command<[shopKey: number, endpointId: string, now: Date], Connection>(
   "ask_alert_endpoint_test",

@@ -1,21 +1,21 @@
+import { createHmac } from "node:crypto";
 import { sendMail } from "../../alerts/delivery/mail.ts";
 import { readSigned, signed } from "../../lib/signed.ts";
 import { keyFor } from "../../lib/keys.ts";
 import { defineAction, type ActionContext, type SurfaceCaller } from "../action.ts";
 import type { Actor } from "../actor.ts";
-import { MAIL_ADDRESS } from "../alert-endpoints/actions.ts";
+import { MAIL_ADDRESS, MAIL_PAUSE_MS, MOST_MAILS_PER_DAY } from "../alert-endpoints/actions.ts";
+import { countMails } from "../alert-endpoints/queries.ts";
 import { own } from "../field.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { findDisplayName } from "../workspace/queries.ts";
 import { askingMail } from "./mail.ts";
-import { countSaves, endDigests, findDigest, putDigest } from "./queries.ts";
+import { endDigests, findDigest, putDigest } from "./queries.ts";
 
 export const TIME_ZONES: readonly string[] = ["UTC", ...Intl.supportedValuesOf("timeZone")];
 export const SENT_AT = "Mondays at 07:00";
 const HOUR = 7;
-/** Between two confirmation e-mails: the address may belong to a stranger. */
-const ASKING_PAUSE_MS = 60_000;
-const MOST_SAVES_PER_DAY = 10;
+const HASH_LENGTH = 16;
 
 /** Why this installation sends no digest; null = it does. */
 export function whyNoDigest(smtp: unknown, origin: string): string | null {
@@ -58,18 +58,24 @@ export const setDigest = defineAction({
     if (push.smtp === null || reason !== null) throw impossible(reason ?? "");
     const { smtp } = push;
     const before = await findDigest(connection, shopKey, userId);
-    const audit = { detail: { time_zone: timeZone } };
+    // The audit is kept after a person is deleted, so it must not contain their address.
+    const hash = createHmac("sha256", keyFor("digests", context.keys)).update(
+      `address ${address.toLowerCase()}`,
+    );
+    const addressHash = hash.digest("hex").slice(0, HASH_LENGTH);
+    const audit = { detail: { time_zone: timeZone, address_hash: addressHash } };
     if (before?.address === address && before.due_at !== null) {
       const digest = { ...before, time_zone: timeZone, due_at: nextMonday(timeZone, now) };
       await putDigest(connection, shopKey, userId, digest);
       return { result: { confirmed: true }, done: `Saved. ${sentence(address, timeZone)}`, audit };
     }
-    if (before !== null && now.getTime() - before.asked_at.getTime() < ASKING_PAUSE_MS)
+    if (before !== null && now.getTime() - before.asked_at.getTime() < MAIL_PAUSE_MS)
       throw impossible("A confirmation mail was sent just now: wait a minute.");
-    if ((await countSaves(connection, shopKey, context.actor.name)) >= MOST_SAVES_PER_DAY) {
-      const often = `${MOST_SAVES_PER_DAY} times within a day`;
+    const mail = { action: "digest.set", actor: context.actor.name, address: addressHash };
+    if ((await countMails(connection, shopKey, mail)) >= MOST_MAILS_PER_DAY) {
+      const often = `${MOST_MAILS_PER_DAY} times within a day`;
       throw impossible(
-        `You have saved this digest ${often}: no further confirmation mail is sent before tomorrow.`,
+        `You have saved this digest, or members have named this address, ${often}: no further confirmation mail is sent before tomorrow.`,
       );
     }
     await putDigest(connection, shopKey, userId, {

@@ -1,5 +1,5 @@
 import type { Member } from "../../store/workspace.ts";
-import { command, queryAny, queryRow, requireValue } from "../../store/query.ts";
+import { command, queryAny, queryRow } from "../../store/query.ts";
 
 export type DigestRow = {
   /** "" = it is off. */
@@ -35,14 +35,6 @@ export const endDigests = queryAny<[shopKey: number, userId: string]>(
   "end_digests",
   `update weekly_digest set address = '', due_at = null
     where shop_key = $1 and user_id = $2 and address <> '' returning 1 as gone`,
-);
-
-/** How often a member has saved their digest within a day: audit_event_time. */
-export const countSaves = requireValue<number, [shopKey: number, actor: string]>(
-  "count_digest_saves",
-  `select count(*) as saves from audit_event a
-    where a.shop_key = $1 and a.happened_at > statement_timestamp() - interval '1 day'
-      and a.actor = $2 and a.action = 'digest.set'`,
 );
 
 export type DueDigest = {
