@@ -64,6 +64,7 @@ test("every page and file is served, in each of its views, and none of them is c
   assert.equal(await apiStatus(report), 200);
   const counted = await rows();
   await expectAll(200, ALL_VIEWS);
+  await expectAll(200, ["?period=constructor", "/products?period=toString"]);
   assert.deepEqual(await rows(), counted);
 });
 

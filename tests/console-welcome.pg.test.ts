@@ -62,6 +62,9 @@ test("an operator without a workspace is led to the ways on, and makes one there
   assert.equal(made.headers.get("location"), "/w/one.example/settings/sources/shopify/connect");
   const connect = await get("/w/one.example/settings/sources/shopify/connect", operator);
   assert.equal(connect.status, 200);
+  const unknown = { domain: "odd.example", currency: "eur", way: "constructor" };
+  const without = await postForm(service, "/welcome", unknown, { cookie: operator });
+  assert.equal(without.headers.get("location"), "/w/odd.example");
   const taken = await postForm(service, "/welcome", sent, { cookie: operator });
   assert.equal(taken.status, 409);
   const { rows } = await service.database.query(

@@ -1,4 +1,4 @@
-import type { authorizationCodeGrant, ClientAuth } from "openid-client";
+import type { authorizationCodeGrant, ClientAuth, CustomFetch } from "openid-client";
 
 /** The options of the environment that name an OpenID Connect provider, and `publicUrl`, where it sends people back to. */
 export type ProviderOptions = {
@@ -73,6 +73,8 @@ export const CALLBACK_PATH = "/sign-in/provider/callback";
 const KEPT_MS = 3_600_000;
 const RETRY_MS = 10_000;
 const TIMEOUT_SECONDS = 5;
+/** Of an answer, unpacked: keys and tokens have some thousands. */
+const MOST_ANSWER_BYTES = 1024 * 1024;
 /** A longer one would not fit into the URL of a sign-out. */
 const LONGEST_ID_TOKEN = 6000;
 
@@ -168,6 +170,7 @@ async function discover(issuer: string, clientId: string, clientSecret: string) 
   const isPlain = issuer.startsWith("http:");
   const config = await client.discovery(new URL(issuer), clientId, {}, authenticate, {
     timeout: TIMEOUT_SECONDS,
+    [client.customFetch]: fetchShort,
     execute: [client.enableNonRepudiationChecks, ...(isPlain ? [client.allowInsecureRequests] : [])],
   });
   const metadata = config.serverMetadata();
@@ -183,6 +186,20 @@ async function discover(issuer: string, clientId: string, clientSecret: string) 
   }
   return { client, config };
 }
+
+/** The library would read an answer of any length into memory. */
+const fetchShort: CustomFetch = async (url, options) => {
+  const response = await fetch(url, options as RequestInit);
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.length;
+    if (bytes > MOST_ANSWER_BYTES)
+      throw new RangeError(`the answer has more than ${MOST_ANSWER_BYTES} bytes`);
+    parts.push(part);
+  }
+  return new Response(parts.length === 0 ? null : Buffer.concat(parts), response);
+};
 
 /** Claims of scopes are in the ID token, or otherwise in the answer of the UserInfo endpoint (OpenID Connect Core, 5.4). */
 async function readAccount(

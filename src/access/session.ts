@@ -59,13 +59,11 @@ export async function beginSession(connection: Connection, request: NewSessionRe
   if (oldSessionHash !== null) await deleteSession(connection, oldSessionHash);
   const { text, hash } = newSecret();
   const endsAt = new Date(now.getTime() + LONGEST_MS);
-  // A session at the provider may be days old: without a word of when it began, the person still has to confirm who they are.
-  const proved = account === undefined ? now : (account.authenticatedAt ?? new Date(0));
   await insertSession(connection, {
     sessionHash: hash,
     userId,
     createdAt: now,
-    provedAt: proved < now ? proved : now,
+    provedAt: provedAt(account, now),
     idleUntil: idleUntil(now, endsAt),
     endsAt,
     idToken: account?.idToken ?? null,
@@ -74,6 +72,12 @@ export async function beginSession(connection: Connection, request: NewSessionRe
   await deleteOtherSessions(connection, userId, hash, MOST_PER_PERSON - 1);
   await record(connection, { userId, origin }, "session.begin", { way });
   return text;
+}
+
+/** A session at the provider may be days old: without a word of when it began, the person still has to confirm who they are. */
+function provedAt(account: NewSessionRequest["account"], now: Date): Date {
+  const proved = account === undefined ? now : (account.authenticatedAt ?? new Date(0));
+  return proved < now ? proved : now;
 }
 
 /**
@@ -85,10 +89,14 @@ export async function renewSession(
   { userId, way, oldSessionHash, account, origin, now }: NewSessionRequest,
 ): Promise<string | null> {
   const { text, hash } = newSecret();
-  const idle = new Date(now.getTime() + IDLE_MS);
-  const mayOperate = account?.isOperator ?? true;
   if (oldSessionHash === null) return null;
-  if (!(await putSession(connection, userId, oldSessionHash, hash, now, idle, mayOperate))) return null;
+  const renewed = {
+    sessionHash: hash,
+    provedAt: provedAt(account, now),
+    idleUntil: new Date(now.getTime() + IDLE_MS),
+    mayOperate: account?.isOperator ?? true,
+  };
+  if (!(await putSession(connection, userId, oldSessionHash, now, renewed))) return null;
   await record(connection, { userId, origin }, "session.prove", { way });
   return text;
 }

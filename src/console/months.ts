@@ -67,7 +67,7 @@ function namedMonths({ query }: PageCall): MonthQuery | null {
 /** An unknown period means the newest twelve months, as the API treats the state of a view. */
 function periodOf({ query }: PageCall): Period {
   const given = query["period"] ?? "";
-  return given in PERIODS ? (given as Period) : "year";
+  return Object.hasOwn(PERIODS, given) ? (given as Period) : "year";
 }
 
 export function readNewest(call: PageCall): Promise<NewestMonths> {

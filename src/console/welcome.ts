@@ -93,10 +93,10 @@ const PATH = "/welcome";
 const FORM_LIMIT_BYTES = 2048;
 
 /** Where each next step begins, in a new workspace. */
-const WAYS: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(listStores().map(({ source }) => [source, sourcePath(source, "/connect")])),
-  csv: IMPORTS_PATH,
-};
+const WAYS: ReadonlyMap<string, string> = new Map([
+  ...listStores().map(({ source }) => [source, sourcePath(source, "/connect")] as const),
+  ["csv", IMPORTS_PATH],
+]);
 
 /** The page for somebody without a workspace, or who wants another: operators create it there, and become its owner. */
 export function welcomeRoutes(context: SessionContext): Routes {
@@ -104,7 +104,7 @@ export function welcomeRoutes(context: SessionContext): Routes {
     const form = formOf(own.request);
     const input = textInput({ domain: form.get("domain") ?? "", currency: form.get("currency") ?? "" });
     const { shop_domain: domain } = (await runAction(createWorkspace, ownCaller(context, own), input)).result;
-    const way = WAYS[form.get("way") ?? ""] ?? "";
+    const way = WAYS.get(form.get("way") ?? "") ?? "";
     const done = `Created the workspace ${domain}. You are its owner.`;
     return leadOn(context, own.reply, done, addressOf(domain, way));
   };

@@ -227,7 +227,7 @@ const LABELS: Readonly<Record<string, string>> = {
 export function inPageWords(sentence: string): string {
   const [first = ""] = sentence.split(" ", 1);
   if (sentence.endsWith(" data_export.")) return sentence.replace("data_export", "downloads as CSV");
-  const label = LABELS[first];
+  const label = Object.hasOwn(LABELS, first) ? LABELS[first] : undefined;
   if (label === undefined || / is not a parameter | given once only/u.test(sentence)) return sentence;
   return `${label}${sentence.slice(first.length)}`
     .replaceAll(/\bend_month\b/gu, "last month of orders")

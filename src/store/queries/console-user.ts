@@ -124,13 +124,19 @@ export const touchSession = command<[sessionHash: Buffer, now: Date, idleUntil: 
 
 /** Renews the id of a session after reauthentication, by primary key; false = it has ended. `mayOperate`: as an operator's, if it was. */
 export const renewSession = queryAny<
-  [userId: string, sessionHash: Buffer, newHash: Buffer, now: Date, idleUntil: Date, mayOperate: boolean]
+  [
+    userId: string,
+    sessionHash: Buffer,
+    now: Date,
+    renewed: Pick<NewSession, "sessionHash" | "provedAt" | "idleUntil"> & { mayOperate: boolean },
+  ]
 >(
   "renew_session",
   `update console_session
-      set session_hash = $3, proved_at = $4, last_seen_at = $4, idle_until = least($5, ends_at),
-          is_operator = is_operator and $6
-    where session_hash = $2 and user_id = $1 and idle_until > $4 returning 1 as renewed`,
+      set session_hash = $4, proved_at = $5, last_seen_at = $3, idle_until = least($6, ends_at),
+          is_operator = is_operator and $7
+    where session_hash = $2 and user_id = $1 and idle_until > $3 returning 1 as renewed`,
+  ["sessionHash", "provedAt", "idleUntil", "mayOperate"],
 );
 
 /** A session as its person sees it. */

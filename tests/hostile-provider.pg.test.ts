@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { freePort } from "./support/free-port.ts";
+import { startTestService, type TestService } from "./support/service.ts";
+import {
+  beginAt,
+  claimsOf,
+  CLIENT,
+  comeBackTo,
+  inviteAt,
+  sentenceOf,
+  sessionOf,
+  startStubProvider,
+} from "./support/stub-provider.ts";
+import type { Claims, Started, StubProvider } from "./support/stub-provider.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
+
+/** Single sign-on at a provider that answers late, or without end; its wrong answers are in single-sign-on.pg.test.ts. */
+
+let provider: StubProvider;
+let service: TestService;
+let tenant: Tenant;
+
+before(async () => {
+  provider = await startStubProvider();
+  const port = await freePort();
+  service = await startTestService({
+    PORT: String(port),
+    PUBLIC_URL: `http://localhost:${port}`,
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: CLIENT.id,
+    OIDC_CLIENT_SECRET: CLIENT.secret,
+    TRUSTED_PROXIES: "127.0.0.1",
+  });
+  tenant = await createTenant(service.database);
+});
+after(async () => {
+  await service.stop();
+  provider.stop();
+});
+
+const now = (): number => Math.floor(Date.now() / 1000);
+const invite = (name: string, email: string): Promise<string> => inviteAt(service, tenant, { name, email });
+
+/** The answer to a sign-in, or a confirmation, of an account. */
+async function comeBack(started: Started, account: Claims): Promise<Response> {
+  provider.next = { claims: claimsOf(provider.issuer, started, account) };
+  return comeBackTo(service, provider.issuer, started);
+}
+
+const signIn = async (account: Claims): Promise<Response> => comeBack(await beginAt(service), account);
+
+test("an answer of more than a megabyte is refused, and read no further", async () => {
+  await invite("Large", "large@acme.example");
+  const account = { sub: "large", email: "large@acme.example" };
+  assert.match(await sentenceOf(await signIn({ ...account, more: "x".repeat(1_000_000) })), /is not valid/u);
+  assert.equal((await signIn({ ...account, more: "x".repeat(100_000) })).status, 303);
+});
+
+test("a confirmation counts from the sign-in at the provider, not from its answer", async () => {
+  await invite("Late answer", "late.answer@acme.example");
+  const account = { sub: "late answer", email: "late.answer@acme.example" };
+  const session = sessionOf(await signIn(account));
+  const started = await beginAt(service, "/sign-in/provider", session, { next: "/me" });
+  const signedInAt = now() - 20;
+  assert.equal((await comeBack(started, { ...account, auth_time: signedInAt })).status, 303);
+  const { rows } = await service.database.query<{ proved_at: Date }>(
+    "select proved_at from console_session join console_user using (user_id) where name = 'Late answer'",
+  );
+  assert.deepEqual(
+    rows.map(({ proved_at: at }) => at.getTime()),
+    [signedInAt * 1000],
+  );
+});
