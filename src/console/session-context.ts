@@ -132,13 +132,10 @@ export function ownCaller(
   return { ...control, actor: actorOf(person, sessionHash, standing, request, now()), now: now() };
 }
 
-/** Such as the address of a page. */
-const LONGEST_VALUE = 4096;
-
 /** The parameters of an address. One that is not text, or not valid for PostgreSQL, counts as missing. */
 export function queryOf({ raw }: FastifyRequest): Readonly<Record<string, string>> {
   const texts = [...parseQueryString(raw.url ?? "").values].flatMap(([name, value]) =>
-    typeof value === "string" && value.length <= LONGEST_VALUE && !value.includes("\0")
+    typeof value === "string" && (value.length <= 253 || name === "page") && !value.includes("\0")
       ? [[name, value.trim()]]
       : [],
   );
