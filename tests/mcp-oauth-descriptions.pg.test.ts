@@ -142,16 +142,20 @@ test("consent is given to the request that its person was shown, within the hour
     headers: { cookie: owner.cookie },
   });
   const [, , sealed = ""] = PAGE.exec(led.headers.get("location") ?? "") ?? [];
-  const late = sealRequest(service.keys, userName(owner.userId), {
-    clientHash: "00",
-    name: "Notebook",
-    describedAt: null,
-    redirectUri: CALLBACK,
-    answerTo: CALLBACK,
-    codeChallenge: "",
-    scopes: SCOPES,
-    endsAt: Date.now() - 1,
-  });
+  const actor = { name: userName(owner.userId) };
+  const anHourAgo = new Date(Date.now() - 3_600_001);
+  const late = sealRequest(
+    { keys: service.keys, actor, now: anHourAgo },
+    {
+      clientHash: "00",
+      name: "Notebook",
+      describedAt: null,
+      redirectUri: CALLBACK,
+      answerTo: CALLBACK,
+      codeChallenge: "",
+      scopes: SCOPES,
+    },
+  );
   for (const [request, { cookie }] of [
     [sealed, other],
     [`${sealed.slice(0, -2)}AA`, owner],

@@ -1,7 +1,7 @@
 import { OAUTH_PATHS } from "../access/oauth.ts";
 import type { Flow } from "../access/provider.ts";
 import { createCookie, type Cookie } from "../http/cookie.ts";
-import { seal, unsealJson } from "../lib/seal.ts";
+import { sealText, unsealText } from "../lib/seal.ts";
 
 /** Pages of the console outside workspaces. */
 const OWN_PAGES: ReadonlySet<string> = new Set(["/me", "/operator", OAUTH_PATHS.authorize]);
@@ -47,11 +47,10 @@ export function createFlowCookie(isSecure: boolean, key: Buffer) {
   const { read, write, clear } = createCookie("returns-provider", isSecure, LIFETIME_SECONDS);
   const context = "sign-in at the identity provider";
   return {
-    read: (header: string | undefined, now: Date): Flow | null => {
-      const flow = unsealJson(key, context, Buffer.from(read(header) ?? "", "base64url")) as Flow | null;
-      return flow !== null && now.getTime() - flow.startedAt <= LIFETIME_SECONDS * 1000 ? flow : null;
-    },
-    write: (flow: Flow): string => write(seal(key, context, JSON.stringify(flow)).toString("base64url")),
+    read: (header: string | undefined, now: Date) =>
+      unsealText(key, context, read(header) ?? "", now) as Flow | null,
+    write: (flow: Flow): string =>
+      write(sealText(key, context, flow, flow.startedAt + LIFETIME_SECONDS * 1000)),
     clear,
   };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { seal, unseal } from "./seal.ts";
+import { seal, sealText, unseal, unsealText } from "./seal.ts";
 
 const key = randomBytes(32);
 
@@ -22,4 +22,20 @@ test("nothing opens with another key, for another context, or with one byte chan
     assert.throws(() => unseal(key, "shop 1", changed), `byte ${index}`);
   }
   assert.throws(() => unseal(key, "shop 1", sealed.subarray(0, 20)));
+});
+
+test("a text opens for its context alone, and until it ends", () => {
+  const value = { name: "App" };
+  const text = sealText(key, "person 1", value, 1000);
+  const open = (context: string, sealed: string, ms: number): unknown =>
+    unsealText(key, context, sealed, new Date(ms));
+  assert.deepEqual(open("person 1", text, 999), { ...value, endsAt: 1000 });
+  for (const [context, sealed, ms] of [
+    ["person 1", text, 1000],
+    ["person 2", text, 999],
+    ["person 1", text.slice(0, -2), 999],
+    ["person 1", "", 999],
+    ["person 1", `${text}${"A".repeat(4096)}`, 999],
+  ] as const)
+    assert.equal(open(context, sealed, ms), null);
 });

@@ -33,3 +33,18 @@ export function unsealJson(key: Buffer, context: string, sealed: Buffer): unknow
     return null;
   }
 }
+
+/** Longer ones are not opened. */
+const LONGEST_TEXT = 4096;
+
+/** A value for addresses and browsers to keep until `endsAt`, in milliseconds since 1970. */
+export function sealText(key: Buffer, context: string, value: object, endsAt: number): string {
+  return seal(key, context, JSON.stringify({ ...value, endsAt })).toString("base64url");
+}
+
+/** null: it was not sealed here for this context, or has ended. */
+export function unsealText(key: Buffer, context: string, text: string, now: Date): unknown {
+  if (text.length > LONGEST_TEXT) return null;
+  const value = unsealJson(key, context, Buffer.from(text, "base64url")) as { endsAt: number } | null;
+  return value !== null && now.getTime() < value.endsAt ? value : null;
+}

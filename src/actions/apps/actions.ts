@@ -5,11 +5,12 @@ import { hashOf, newSecret } from "../../access/secret.ts";
 import { hashSecret, parseToken, renewToken, shopKeyOfTokenId } from "../../access/token.ts";
 import { SCOPES, type Scope } from "../../contract/endpoint.ts";
 import { keyFor, type Keys } from "../../lib/keys.ts";
-import { seal, unsealJson } from "../../lib/seal.ts";
+import { sealText, unsealText } from "../../lib/seal.ts";
 import type { Database } from "../../store/database.ts";
 import { holdWhetherMoving } from "../../store/queries/workspace-directory.ts";
 import { endGrants, holdRole } from "../../store/queries/workspace-member.ts";
 import { defineAction, ShownSecret, type WorkspaceCaller } from "../action.ts";
+import type { Actor } from "../actor.ts";
 import { anyText, someOf } from "../field.ts";
 import { invalid } from "../refusal.ts";
 import { mayDo } from "../right.ts";
@@ -30,23 +31,20 @@ export type AppRequest = {
   answerTo: string;
   codeChallenge: string;
   scopes: readonly Scope[];
-  /** Until then it can be answered, in milliseconds. */
-  endsAt: number;
 };
 
-/** A request for addresses and forms of one person alone, by their name in the audit. */
-export const sealRequest = (keys: Keys, person: string, asked: AppRequest): string =>
-  seal(keyFor("requests", keys), person, JSON.stringify(asked)).toString("base64url");
+/** So long a person may take to choose a workspace and decide. */
+const SHOWN_MS = 3_600_000;
+
+type RequestCaller = Pick<WorkspaceCaller, "keys" | "now"> & { actor: Pick<Actor, "name"> };
+
+/** A request for addresses and forms of one person alone. */
+export const sealRequest = ({ keys, actor, now }: RequestCaller, asked: AppRequest): string =>
+  sealText(keyFor("requests", keys), actor.name, asked, now.getTime() + SHOWN_MS);
 
 /** null: it was not made for this person, or has ended. */
-export function openRequest(
-  { keys, actor, now }: Pick<WorkspaceCaller, "keys" | "actor" | "now">,
-  sealed: string,
-): AppRequest | null {
-  const bytes = Buffer.from(sealed, "base64url");
-  const asked = unsealJson(keyFor("requests", keys), actor.name, bytes) as AppRequest | null;
-  return asked !== null && asked.endsAt > now.getTime() ? asked : null;
-}
+export const openRequest = ({ keys, actor, now }: RequestCaller, sealed: string): AppRequest | null =>
+  unsealText(keyFor("requests", keys), actor.name, sealed, now) as AppRequest | null;
 
 export const REQUEST_ENDED = invalid("The app's request has ended: add the connection in the app again.");
 

@@ -28,8 +28,6 @@ import { sealRequest } from "./actions.ts";
 import { cannotConnect, CONNECT_PATH } from "./page.ts";
 
 const PATH = OAUTH_PATHS.authorize;
-/** So long a person may take to choose a workspace and decide. */
-const SHOWN_MS = 3_600_000;
 
 /**
  * Where an app sends a person: its request is checked, and the person led to the page that asks them, of their workspace or of the
@@ -48,12 +46,13 @@ export function authorizeRoutes(context: SessionContext): Routes {
       const address = `${PATH}?${asked.toString()}`;
       if (address.length > LONGEST_TARGET) throw wrong("Its request is too long.");
       const client = await readClient(asked.get("client_id") ?? "", visitor?.person.userId ?? null);
-      const app = client && { ...readRequest(asked, client, issuer), endsAt: now().getTime() + SHOWN_MS };
+      const app = client && readRequest(asked, client, issuer);
       if (visitor === null || app === null) return await context.toSignIn(request, reply, address);
       const { person } = visitor;
       if (!isFreshProof(person.authenticatedAt, now()))
         return await reply.redirect(withQuery("/confirm", { next: address }), 303);
-      const sealed = sealRequest(control.keys, userName(person.userId), app);
+      const actor = { name: userName(person.userId) };
+      const sealed = sealRequest({ keys: control.keys, actor, now: now() }, app);
       const page = withQuery(CONNECT_PATH, { request: sealed });
       const { shopDomain: only } = await identity.homeOf(person.userId, null);
       return await reply.redirect(only === null ? withQuery("/w", { page }) : addressOf(only, page), 303);

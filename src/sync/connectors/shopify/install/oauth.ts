@@ -1,5 +1,5 @@
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
-import { seal, unsealJson } from "../../../../lib/seal.ts";
+import { sealText, unsealText } from "../../../../lib/seal.ts";
 import { ALL_ORDERS_SCOPE, NEEDED_SCOPES } from "./access.ts";
 
 /** Where the platform sends the merchant back to; the path of the service's own address. */
@@ -84,7 +84,6 @@ export type OpenedInstallation = PendingInstall & {
 type SealedKind = "link" | "state";
 
 const LIFETIME_MS: Readonly<Record<SealedKind, number>> = { link: 7 * 86_400_000, state: 10 * 60_000 };
-const LONGEST = 4096;
 
 export function sealInstallation(
   sealingKey: Buffer,
@@ -92,26 +91,13 @@ export function sealInstallation(
   installation: PendingInstall,
   now: Date,
 ): string {
-  const endsAt = now.getTime() + LIFETIME_MS[kind];
-  const text = JSON.stringify({ ...installation, id: randomUUID(), endsAt });
-  return seal(sealingKey, contextOf(kind), text).toString("base64url");
+  const named = { ...installation, id: randomUUID() };
+  return sealText(sealingKey, contextOf(kind), named, now.getTime() + LIFETIME_MS[kind]);
 }
 
 /** null = it was not sealed here for this kind, or its time is over. */
-export function openInstallation(
-  sealingKey: Buffer,
-  kind: SealedKind,
-  sealed: string,
-  now: Date,
-): OpenedInstallation | null {
-  if (sealed.length > LONGEST) return null;
-  const bytes = Buffer.from(sealed, "base64url");
-  type Opened = OpenedInstallation & { endsAt: number };
-  const opened = unsealJson(sealingKey, contextOf(kind), bytes) as Opened | null;
-  if (opened === null) return null;
-  const { endsAt, ...installation } = opened;
-  return now.getTime() < endsAt ? installation : null;
-}
+export const openInstallation = (sealingKey: Buffer, kind: SealedKind, sealed: string, now: Date) =>
+  unsealText(sealingKey, contextOf(kind), sealed, now) as OpenedInstallation | null;
 
 function contextOf(kind: SealedKind): string {
   return `shopify installation ${kind}`;
