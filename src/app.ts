@@ -51,6 +51,7 @@ import {
   SHOPIFY_WEBHOOKS,
   type WebhookOptions,
 } from "./sync/connectors/shopify/webhooks/receive.ts";
+import { endGroupOperators } from "./store/queries/console-user.ts";
 import { receiveWooWebhook, WOOCOMMERCE_WEBHOOKS } from "./sync/connectors/woocommerce/webhooks.ts";
 import { createStreams } from "./store/snapshot-stream.ts";
 import { createConnectors, PINNED_APIS } from "./sync/connectors/sources.ts";
@@ -150,6 +151,8 @@ async function createConsoleSurfaces(
   const { createConsole } = await import("./console/console.ts");
   const { checkRunning } = await import("./operations/doctor.ts");
   const now = (): Date => new Date();
+  // Sessions outlive the option that made their people operators.
+  if (config.oidcIssuer === null || config.oidcOperatorGroup === null) await endGroupOperators(database);
   return createConsole({
     operations,
     admitMember: createAdmitMember({ database }),

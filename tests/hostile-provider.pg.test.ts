@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { freePort } from "./support/free-port.ts";
-import { startTestService, type TestService } from "./support/service.ts";
+import { startOn, startTestService, type TestService } from "./support/service.ts";
 import {
   beginAt,
   claimsOf,
@@ -30,6 +30,7 @@ before(async () => {
     OIDC_ISSUER: provider.issuer,
     OIDC_CLIENT_ID: CLIENT.id,
     OIDC_CLIENT_SECRET: CLIENT.secret,
+    OIDC_OPERATOR_GROUP: "ops",
     TRUSTED_PROXIES: "127.0.0.1",
   });
   tenant = await createTenant(service.database);
@@ -71,4 +72,20 @@ test("a confirmation counts from the sign-in at the provider, not from its answe
     rows.map(({ proved_at: at }) => at.getTime()),
     [signedInAt * 1000],
   );
+});
+
+test("once no group makes operators, its members are none, although their sessions go on", async () => {
+  await invite("Group", "group@acme.example");
+  const account = { sub: "group", email: "group@acme.example" };
+  const cookie = sessionOf(await signIn({ ...account, groups: ["ops"] }));
+  const statusOf = async ({ address }: TestService, path: string): Promise<number> =>
+    (await fetch(address + path, { redirect: "manual", headers: { cookie } })).status;
+  assert.equal(await statusOf(service, "/operator"), 200);
+  const { databaseUrl: url } = service;
+  const later = await startOn({ url, drop: () => Promise.resolve() }, {});
+  try {
+    assert.deepEqual([await statusOf(later, "/operator"), await statusOf(later, "/me")], [403, 200]);
+  } finally {
+    await later.stop();
+  }
 });

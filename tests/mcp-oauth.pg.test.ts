@@ -162,8 +162,11 @@ describe("a grant", () => {
     const tokens = await app.exchange(new URL(more.location).searchParams.get("code") ?? "");
     assert.equal(tokens.scope, "read:alerts", "a scope that was not asked for is not given");
     assert.equal(parseToken(tokens.access_token)?.shopKey, second.shopKey);
-    const none = await app.decide(person.cookie, { workspace: second.shopDomain, scopes: [] });
-    assert.equal(none.status, 400);
+    for (const scopes of [[], ["read:exports"]]) {
+      const none = await app.decide(person.cookie, { workspace: second.shopDomain, scopes });
+      assert.equal(none.status, 400, String(scopes));
+      assert.match(none.text, /It may read: choose at least one of the values that are shown/u);
+    }
   });
 
   test("ends its access token with each refresh, which rotates", async () => {

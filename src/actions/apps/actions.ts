@@ -73,6 +73,8 @@ export const connectApp = defineAction({
     if (asked === null) throw REQUEST_ENDED;
     const { name, redirectUri } = asked;
     const scopes = asked.scopes.filter((scope) => chosen.includes(scope));
+    if (scopes.length === 0)
+      throw invalid("It may read: choose at least one of the values that are shown.", "scopes");
     const token = { name, scopes, expiresAt: now, replaces: null, requestKey: null };
     const { token_id: tokenId } = await insertNewToken(context, token);
     const { text: code, hash: codeHash } = newGrantSecret("code", tokenId, "", keys.tokenPepper);

@@ -164,6 +164,12 @@ export const deleteSessions = command<[userId: string]>(
   "delete from console_session where user_id = $1",
 );
 
+/** Takes an operator's rights from sessions that have them by a group at the identity provider: a scan, of some hundreds. */
+export const endGroupOperators = command<[]>(
+  "end_group_operators",
+  "update console_session set is_operator = false where is_operator",
+);
+
 /** Ends a person's other sessions except the newest ones. console_session_user. */
 export const deleteOtherSessions = command<[userId: string, sessionHash: Buffer, kept: number]>(
   "delete_other_sessions",
