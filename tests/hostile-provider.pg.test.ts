@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { freePort } from "./support/free-port.ts";
 import { startOn, startTestService, type TestService } from "./support/service.ts";
@@ -23,8 +26,18 @@ let tenant: Tenant;
 
 before(async () => {
   provider = await startStubProvider();
+  service = await startWith(null);
+  tenant = await createTenant(service.database);
+});
+after(async () => {
+  await service.stop();
+  provider.stop();
+});
+
+/** Starts a service on a database of its own, or on another's, which stays. */
+async function startWith(url: string | null): Promise<TestService> {
   const port = await freePort();
-  service = await startTestService({
+  const options = {
     PORT: String(port),
     PUBLIC_URL: `http://localhost:${port}`,
     OIDC_ISSUER: provider.issuer,
@@ -32,13 +45,9 @@ before(async () => {
     OIDC_CLIENT_SECRET: CLIENT.secret,
     OIDC_OPERATOR_GROUP: "ops",
     TRUSTED_PROXIES: "127.0.0.1",
-  });
-  tenant = await createTenant(service.database);
-});
-after(async () => {
-  await service.stop();
-  provider.stop();
-});
+  };
+  return url === null ? startTestService(options) : startOn({ url, drop: () => Promise.resolve() }, options);
+}
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const invite = (name: string, email: string): Promise<string> => inviteAt(service, tenant, { name, email });
@@ -72,6 +81,33 @@ test("a confirmation counts from the sign-in at the provider, not from its answe
     rows.map(({ proved_at: at }) => at.getTime()),
     [signedInAt * 1000],
   );
+});
+
+test("a provider that leads on to another address is not followed there, and its words are not shown", async () => {
+  const other = await startStubProvider();
+  const { token_endpoint: own } = provider.metadata;
+  const leading = createServer((_request, response) => {
+    response.writeHead(307, { location: `${other.issuer}/token` }).end("<b>Go on</b>");
+  });
+  leading.listen(0, "127.0.0.1");
+  await once(leading, "listening");
+  provider.metadata["token_endpoint"] = `http://127.0.0.1:${(leading.address() as AddressInfo).port}/token`;
+  const later = await startWith(service.databaseUrl);
+  try {
+    const started = await beginAt(later);
+    provider.next = { claims: claimsOf(provider.issuer, started) };
+    const refused = await comeBackTo(later, provider.issuer, started);
+    assert.match(await sentenceOf(refused), /is not valid/u);
+    assert.deepEqual(other.asked, []);
+    const told = { error: "<b>Pay</b> now", error_description: "<b>Pay</b> now", code: null };
+    const again = await (await comeBackTo(later, provider.issuer, await beginAt(later), told)).text();
+    assert.doesNotMatch(again, /Pay/u);
+  } finally {
+    await later.stop();
+    provider.metadata["token_endpoint"] = own;
+    leading.close();
+    other.stop();
+  }
 });
 
 test("once no group makes operators, its members are none, although their sessions go on", async () => {
