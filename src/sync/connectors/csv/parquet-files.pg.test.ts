@@ -372,6 +372,15 @@ const REFUSED: { title: string; name?: string; bytes: Buffer | Promise<Buffer>; 
     message: /the column order_id is damaged or cut off \(a block has no values\)$/u,
   },
   {
+    title: "a text that is longer than its page",
+    bytes: hostile({
+      // Of DELTA_LENGTH_BYTE_ARRAY: one text of 100 letters, of which there is one.
+      header: { 2: whole(7), 5: struct({ 1: whole(1), 2: whole(6) }) },
+      page: gzipSync(Buffer.from([128, 1, 4, 1, 200, 1, 65])),
+    }),
+    message: /the column order_id is damaged or cut off \(a text is longer than its page\)$/u,
+  },
+  {
     title: "a page with more values than rows",
     bytes: hostile({ header: { 2: whole(5), 5: struct({ 1: whole(2), 2: whole(0) }) } }),
     message: /the column order_id is damaged or cut off \(it has more values than rows\)$/u,

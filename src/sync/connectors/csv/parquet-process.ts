@@ -353,6 +353,8 @@ function valuesOf(
       if (count === 0) return each(values);
       refuseBackwardBlocks(reader);
       deltaLengthByteArray(reader, count, values);
+      // Beyond it is memory of whatever was there before.
+      within(reader.offset, page.length);
       return each(values);
     }
     case "BYTE_STREAM_SPLIT":
