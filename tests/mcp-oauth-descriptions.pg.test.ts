@@ -176,6 +176,73 @@ test("consent is given to the request that its person was shown, within the hour
   assert.equal(sent.status, 303);
 });
 
+test("consent to the longest request leads back with what the app sent, through headers that any proxy takes", async () => {
+  const app = await createApp(service.issuer);
+  const second = await createTenant(service.database);
+  const person = await createMember(service, [tenant, second]);
+  for (const letter of ["x", '"', "\u{1F600}"]) {
+    const query = (letters: number): string => app.query({ state: letter.repeat(letters) });
+    let longest = 1;
+    while (`/oauth/authorize?${query(longest + 1)}`.length <= 2048) longest += 1;
+    for (const { cookie } of [owner, person]) {
+      const led = await fetch(`${service.issuer}/oauth/authorize?${query(longest)}`, {
+        redirect: "manual",
+        headers: { cookie },
+      });
+      const bytes = [...led.headers].join("\r\n").length;
+      assert.ok(bytes < 3800, `nginx takes headers of 4,096 bytes: ${bytes}`);
+      const request = query(longest);
+      const { location, text } = await app.decide(cookie, { request, workspace: tenant.shopDomain });
+      assert.notEqual(location, "", text);
+      const { searchParams } = new URL(location);
+      assert.equal(searchParams.get("state"), letter.repeat(longest));
+      assert.equal(searchParams.get("iss"), service.issuer);
+      assert.match(searchParams.get("code") ?? "", /^rta_code_/u);
+    }
+    const longer = await app.ask(query(longest + 1), owner.cookie);
+    assert.deepEqual([longer.status, longer.location], [400, null]);
+  }
+});
+
+test("consent of somebody whose confirmation, role or membership has ended since the page makes no code", async () => {
+  const one = await createTenant(service.database);
+  const app = await createApp(service.issuer);
+  const person = await createMember(service, [tenant, one], "admin");
+  const led = await fetch(`${service.issuer}/oauth/authorize?${app.query()}`, {
+    redirect: "manual",
+    headers: { cookie: person.cookie },
+  });
+  const [, , request = ""] = PAGE.exec(decodeURIComponent(led.headers.get("location") ?? "")) ?? [];
+  const path = `/w/${one.shopDomain}/settings/tokens/connect`;
+  const send = () => app.send(path, { cookie: person.cookie, fields: { request, scopes: ["read:alerts"] } });
+  const prove = (minutes: number) =>
+    service.database.query(
+      "update console_session set proved_at = now() - make_interval(mins => $2) where user_id = $1",
+      [person.userId, minutes],
+    );
+  await prove(11);
+  const stale = await send();
+  assert.deepEqual([stale.status, stale.location], [403, ""]);
+  assert.match(
+    stale.text,
+    new RegExp(`Confirm your identity[^]*value="${request}"`, "u"),
+    "to send it again",
+  );
+  await prove(0);
+  const member = [person.userId, one.shopKey];
+  await service.database.query(
+    "update workspace_member set role = 'viewer' where user_id = $1 and shop_key = $2",
+    member,
+  );
+  const demoted = await send();
+  assert.deepEqual([demoted.status, demoted.location], [403, ""]);
+  await service.database.query("delete from workspace_member where user_id = $1 and shop_key = $2", member);
+  const removed = await send();
+  assert.deepEqual([removed.status, removed.location], [404, ""]);
+  const { rows } = await service.database.query("select from oauth_grant where shop_key = $1", [one.shopKey]);
+  assert.deepEqual(rows, []);
+});
+
 suite("registration", () => {
   const redirects = (...list: unknown[]) => ({ client_name: "App", redirect_uris: list });
 

@@ -550,14 +550,24 @@ describe("consent", () => {
   });
 
   test("cannot be given by another site's form or in a frame", async () => {
-    for (const headers of [{ origin: "https://evil.example" }, { origin: "null" }, {}]) {
-      const { status, location } = await app.decide(owner.cookie, { workspace: tenant.shopDomain }, headers);
-      assert.deepEqual([status, location], [403, ""]);
-    }
+    for (const headers of [{ origin: "https://evil.example" }, { origin: "null" }, {}])
+      for (const decision of ["allow", "deny"]) {
+        const { status, location } = await app.decide(owner.cookie, { decision }, headers);
+        assert.deepEqual([status, location], [403, ""]);
+      }
     const { headers } = await app.ask(app.query(), owner.cookie);
     const policy = headers.get("content-security-policy") ?? "";
     assert.match(policy, /frame-ancestors 'none'/u);
     assert.match(policy, /form-action 'self' https: http: cursor: vscode: vscode-insiders: windsurf:;/u);
+    const at = `${service.issuer}/w/${tenant.shopDomain}/settings/tokens`;
+    for (const [address, opener] of [
+      [`${at}/connect`, "unsafe-none"],
+      [at, "same-origin"],
+    ] as const) {
+      const page = await fetch(address, { headers: { cookie: owner.cookie } });
+      assert.equal(page.headers.get("cross-origin-opener-policy"), opener);
+      assert.match(page.headers.get("content-security-policy") ?? "", /form-action 'self';/u, address);
+    }
   });
 
   test("shows the app's name as the text that it is", async () => {
