@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { freePort } from "./support/free-port.ts";
+import { postForm, signInAs } from "./support/console-person.ts";
 import { startOn, startTestService, type TestService } from "./support/service.ts";
 import {
   beginAt,
@@ -18,7 +19,7 @@ import {
 import type { Claims, Started, StubProvider } from "./support/stub-provider.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 
-/** Single sign-on at a provider that answers late, or without end; its wrong answers are in single-sign-on.pg.test.ts. */
+/** Single sign-on at a provider that answers late, without end, or of an earlier sign-in; its wrong answers are in single-sign-on.pg.test.ts. */
 
 let provider: StubProvider;
 let service: TestService;
@@ -124,4 +125,34 @@ test("once no group makes operators, its members are none, although their sessio
   } finally {
     await later.stop();
   }
+});
+
+const linkedSubjects = async (subject: string): Promise<number> =>
+  (await service.database.query("select from provider_account where subject = $1", [subject])).rows.length;
+
+test("linking needs a new sign-in at the provider, where that says when, however the browser was sent there", async () => {
+  const cookie = await signInAs(service, { name: "Lingering" });
+  const link = async (account: Claims): Promise<Response> =>
+    comeBack(await beginAt(service, "/sign-in/provider", cookie, { next: "/me" }), account);
+  const old = await link({ sub: "lingering", auth_time: now() - 60 });
+  assert.equal(old.status, 403);
+  assert.match(await sentenceOf(old), /did not sign in again/u);
+  assert.equal(await linkedSubjects("lingering"), 0);
+  const untimed = await link({ sub: "lingering", auth_time: undefined });
+  assert.equal(untimed.headers.get("location"), "/me");
+  assert.equal(await linkedSubjects("lingering"), 1);
+});
+
+test("an account that was unlinked during a confirmation is not linked again without a fresh one", async () => {
+  const cookie = await signInAs(service, { name: "Unlinked" });
+  const begin = (next: string): Promise<Started> => beginAt(service, "/sign-in/provider", cookie, { next });
+  await comeBack(await begin("/me"), { sub: "unlinked" });
+  const started = await begin("/operator");
+  await postForm(service, "/me/account/unlink", {}, { cookie });
+  await service.database.query(
+    "update console_session set proved_at = now() - interval '601 s' where user_id = (select user_id from console_user where name = 'Unlinked')",
+  );
+  const refused = await comeBack(started, { sub: "unlinked" });
+  assert.deepEqual([refused.status, sessionOf(refused)], [403, ""]);
+  assert.equal(await linkedSubjects("unlinked"), 0);
 });

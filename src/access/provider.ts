@@ -38,6 +38,11 @@ export type ProviderAccount = {
   idToken: string;
 };
 
+/** Whether its person has signed in at the provider since they were sent there; null: it does not say. */
+export function hasSignedInAgain({ authenticatedAt }: ProviderAccount, startedAt: Date): boolean | null {
+  return authenticatedAt && authenticatedAt.getTime() >= startedAt.getTime() - CLOCK_SKEW_MS;
+}
+
 /** Why an account at the provider was not accepted, as its person is told. */
 export const PROVIDER_REFUSALS = {
   down: "The identity provider does not answer. Try again in a minute, or sign in another way.",
@@ -235,7 +240,7 @@ async function readAccount(
 const SUBJECT = /^[ -~]{1,255}$/u;
 
 /** By how much the clocks of a provider and this service may differ. */
-export const CLOCK_SKEW_MS = 30_000;
+const CLOCK_SKEW_MS = 30_000;
 
 /** A time in seconds; null = none, or one to come, which would count as fresh until long after. */
 function readPast(seconds: unknown): Date | null {

@@ -25,7 +25,7 @@ import {
   type PasskeySite,
 } from "./passkey.ts";
 import { userName } from "../lib/user-name.ts";
-import { CLOCK_SKEW_MS, PROVIDER_REFUSALS, type ProviderAccount } from "./provider.ts";
+import { hasSignedInAgain, PROVIDER_REFUSALS, type ProviderAccount } from "./provider.ts";
 import { hashSecret } from "./secret.ts";
 import { beginSession, record, recordRefusal, renewSession, type Origin, type Way } from "./session.ts";
 
@@ -221,7 +221,7 @@ async function findByProvider(
   database: Queryable,
   { account, startedAt, userId: confirms = null, origin, now }: RequestBy<"provider">,
 ): Promise<Found | Refused> {
-  const { issuer, subject, email, authenticatedAt } = account;
+  const { issuer, subject, email } = account;
   const use = (userId: string, refusal: SignInRefusal): Found => ({
     userId,
     way: "provider",
@@ -230,8 +230,8 @@ async function findByProvider(
       (await useAccount(connection, { issuer, subject, email, userId, now })) ? null : refusal,
   });
   if (confirms !== null) {
-    if (authenticatedAt === null) return { outcome: "untimed", userId: confirms };
-    const isAgain = authenticatedAt.getTime() >= startedAt.getTime() - CLOCK_SKEW_MS;
+    const isAgain = hasSignedInAgain(account, startedAt);
+    if (isAgain === null) return { outcome: "untimed", userId: confirms };
     return isAgain ? use(confirms, "foreign") : { outcome: "not_again", userId: confirms };
   }
   const holder = await findAccountHolder(database, issuer, subject);

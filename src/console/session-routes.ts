@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { CALLBACK_PATH, type Provider, type ProviderAccount } from "../access/provider.ts";
+import { CALLBACK_PATH, hasSignedInAgain, type Provider, type ProviderAccount } from "../access/provider.ts";
 import { hashSecret } from "../access/secret.ts";
 import { LONGEST_SESSION_SECONDS } from "../access/session.ts";
 import { REFUSALS } from "../access/sign-in.ts";
@@ -314,10 +314,12 @@ function providerRoutes(context: SessionContext, provider: Provider): Routes {
           async (own) => {
             const { userId } = own.visitor.person;
             if (userId !== flow.userId) return finish(context, asking, ELSEWHERE);
-            if (!(await identity.hasAccount(userId, provider.issuer)))
-              return linkPost(context, account)(request, reply);
-            const result = await identity.signIn({ ...evidence, ...browser, userId });
-            return finish(context, { ...own, next: flow.next }, result);
+            const back = { ...own, next: flow.next };
+            if (await identity.hasAccount(userId, provider.issuer))
+              return finish(context, back, await identity.signIn({ ...evidence, ...browser, userId }));
+            if (hasSignedInAgain(account, evidence.startedAt) === false)
+              return finish(context, back, { outcome: "not_again", userId });
+            return linkPost(context, account)(request, reply);
           },
           () => flow.next,
         );
