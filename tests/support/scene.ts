@@ -4,7 +4,8 @@ import { newSecret } from "../../src/access/secret.ts";
 import { makeUserLink } from "./console-person.ts";
 import { post, toolCall, toolText } from "./mcp.ts";
 import { createSession } from "./people.ts";
-import { startTestService, type CalledAnswer, type CallOptions, type TestService } from "./service.ts";
+import { send, startTestService, type CalledAnswer, type CallOptions } from "./service.ts";
+import type { TestService, WireAnswer } from "./service.ts";
 import { createSmallStore } from "./small-store.ts";
 import { createTenant, type Tenant, type TenantOptions } from "./tenants.ts";
 
@@ -17,10 +18,8 @@ after(async () => (await shared)?.stop());
  */
 export const sharedService = (): Promise<TestService> => (shared ??= startTestService());
 
-export type SeenPage = { status: number; headers: Headers; text: string };
-
 /** `location` is below the workspace; `done` is the sentence that the next page shows. */
-export type SentForm = SeenPage & { location: string; done: string | null };
+export type SentForm = WireAnswer & { location: string; done: string | null };
 
 /** Fields by name, or in pairs when one repeats. */
 export type FormFields = Record<string, string> | [string, string][];
@@ -32,7 +31,7 @@ export type Member = {
   /** The address of the workspace's pages for a browser: `withPage(context, { as: member }, (page) => page.goto(member.home))`. */
   home: string;
   /** Opens a page below /w/<shop_domain>; follows no redirect. */
-  get: (path: string, address?: string) => Promise<SeenPage>;
+  get: (path: string, address?: string) => Promise<WireAnswer>;
   /** Sends a form as the page would; follows no redirect. */
   post: (path: string, fields: FormFields, address?: string) => Promise<SentForm>;
 };
@@ -91,24 +90,20 @@ export async function actAs(
 export function visitorOf(service: TestService, shopDomain: string, cookie: string): Omit<Member, "userId"> {
   const root = `/w/${shopDomain}`;
   // Compressing pages takes longer than rendering many of them; compression has its own tests.
-  const ask = (address: string, path: string, own: RequestInit, headers = {}): Promise<Response> =>
-    fetch(address + root + path, {
-      ...own,
-      redirect: "manual",
-      headers: { cookie, "accept-encoding": "identity", ...headers },
-    });
-  const seen = async (response: Response): Promise<SeenPage> => {
-    const { status, headers } = response;
-    return { status, headers, text: await response.text() };
-  };
+  const usual = { cookie, "accept-encoding": "identity" };
   return {
     cookie,
     home: `http://localhost:${new URL(service.address).port}${root}`,
-    get: async (path, address = service.address) => seen(await ask(address, path, {})),
+    get: (path, address = service.address) => send(address + root + path, { headers: usual }),
     post: async (path, fields, address = service.address) => {
-      const form = { method: "POST", body: new URLSearchParams(fields) };
-      const headers = { origin: address, "sec-fetch-site": "same-origin" };
-      const page = await seen(await ask(address, path, form, headers));
+      const headers = {
+        ...usual,
+        origin: address,
+        "sec-fetch-site": "same-origin",
+        "content-type": "application/x-www-form-urlencoded;charset=UTF-8",
+      };
+      const body = new URLSearchParams(fields).toString();
+      const page = await send(address + root + path, { method: "POST", headers, body });
       const location = (page.headers.get("location") ?? "").replace(root, "");
       return { ...page, location, done: doneOf(page.headers) };
     },
