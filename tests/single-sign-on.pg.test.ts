@@ -365,6 +365,8 @@ test("linking asks for a fresh confirmation, and is done by the person who began
   );
   const { rows } = await service.database.query("select from provider_account where subject = 'stale'");
   assert.deepEqual(rows, []);
+  const early = await postForm(service, "/sign-in/provider", { next: "/me" }, { cookie });
+  assert.equal(early.headers.get("location"), "/confirm?next=%2Fme");
 
   const [one, other] = [await signInAs(service, { name: "One" }), await signInAs(service, { name: "Other" })];
   const begun = await begin("/sign-in/provider", one, { next: "/me" });

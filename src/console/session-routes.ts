@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { CALLBACK_PATH, hasSignedInAgain, type Provider, type ProviderAccount } from "../access/provider.ts";
 import { hashSecret } from "../access/secret.ts";
-import { LONGEST_SESSION_SECONDS } from "../access/session.ts";
+import { isFreshProof, LONGEST_SESSION_SECONDS } from "../access/session.ts";
 import { REFUSALS } from "../access/sign-in.ts";
 import type { Evidence, Refused, SignIn, SignInRefusal } from "../access/sign-in.ts";
 import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
@@ -17,6 +17,7 @@ import { keyFor } from "../lib/keys.ts";
 import { createPlaces } from "../lib/places.ts";
 import { createDoneCookie, createFlowCookie, createTargetCookie, isConsolePath, SENT } from "./cookies.ts";
 import { formOf, formScope } from "./form-scope.ts";
+import { withQuery } from "./page-call.ts";
 import { OFFER_PASSKEY, switchedPage } from "./layout.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, type MinuteLimit } from "./minute-limit.ts";
 import { operatorRoutes } from "./operator.ts";
@@ -283,7 +284,16 @@ function providerRoutes(context: SessionContext, provider: Provider): Routes {
         if (next === null) return sendToProvider(context, reply, { userId: null, next: "" });
         const send = forVisitor(
           context,
-          ({ visitor }) => sendToProvider(context, reply, { userId: visitor.person.userId, next }),
+          async ({ visitor }) => {
+            const { userId, authenticatedAt } = visitor.person;
+            // To link an account, a person confirms in another way first.
+            if (
+              !isFreshProof(authenticatedAt, now()) &&
+              !(await identity.hasAccount(userId, provider.issuer))
+            )
+              return reply.redirect(withQuery("/confirm", { next }), 303);
+            return sendToProvider(context, reply, { userId, next });
+          },
           () => next,
         );
         return send(request, reply);
