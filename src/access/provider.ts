@@ -1,4 +1,5 @@
 import type { authorizationCodeGrant, ClientAuth, CustomFetch } from "openid-client";
+import { readAtMost } from "../lib/read-at-most.ts";
 
 /** The options of the environment that name an OpenID Connect provider, and `publicUrl`, where it sends people back to. */
 export type ProviderOptions = {
@@ -195,15 +196,10 @@ async function discover(issuer: string, clientId: string, clientSecret: string) 
 /** The library would read an answer of any length into memory. */
 const fetchShort: CustomFetch = async (url, options) => {
   const response = await fetch(url, options as RequestInit);
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of response.body ?? []) {
-    bytes += part.length;
-    if (bytes > MOST_ANSWER_BYTES)
-      throw new RangeError(`the answer has more than ${MOST_ANSWER_BYTES} bytes`);
-    parts.push(part);
-  }
-  return new Response(parts.length === 0 ? null : Buffer.concat(parts), response);
+  if (response.body === null) return response;
+  const bytes = await readAtMost(response.body, MOST_ANSWER_BYTES);
+  if (bytes === null) throw new RangeError(`the answer has more than ${MOST_ANSWER_BYTES} bytes`);
+  return new Response(bytes.length === 0 ? null : bytes, response);
 };
 
 /** Claims of scopes are in the ID token, or otherwise in the answer of the UserInfo endpoint (OpenID Connect Core, 5.4). */

@@ -27,7 +27,7 @@ export type AppRequest = {
   /** The host that its description is at; null = it registered here. */
   describedAt: string | null;
   redirectUri: string;
-  /** The same with what it is told in any case. */
+  /** `redirectUri` with `iss` (RFC 9207), and with the `state` of the request if it has one. */
   answerTo: string;
   codeChallenge: string;
   scopes: readonly Scope[];

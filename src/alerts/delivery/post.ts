@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type BlockList } from "node:net";
+import { readAtMost } from "../../lib/read-at-most.ts";
 import { VERSION } from "../../lib/version.ts";
 import {
   AddressRefused,
@@ -69,14 +70,9 @@ export async function fetchJson(
   const { response, why } = answered;
   try {
     if (response.statusCode !== 200) return { problem: `${target.host} answered ${response.statusCode}.` };
-    const pieces: Buffer[] = [];
-    let bytes = 0;
-    for await (const piece of response as AsyncIterable<Buffer>) {
-      pieces.push(piece);
-      bytes += piece.length;
-      if (bytes > mostBytes) return { problem: `${target.host} answered more than ${mostBytes} bytes.` };
-    }
-    return { value: JSON.parse(Buffer.concat(pieces).toString()) as unknown };
+    const bytes = await readAtMost(response as AsyncIterable<Buffer>, mostBytes);
+    if (bytes === null) return { problem: `${target.host} answered more than ${mostBytes} bytes.` };
+    return { value: JSON.parse(bytes.toString()) as unknown };
   } catch (error) {
     return { problem: error instanceof SyntaxError ? `${target.host} did not answer JSON.` : why(error) };
   } finally {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AddressRefused, guardedLookup, isAllowed, resolveByDns } from "../../../lib/guarded-lookup.ts";
 import { blockListOf, isLoopbackHost } from "../../../lib/networks.ts";
 import { parsedJson } from "../../../lib/parsed-json.ts";
+import { readAtMost } from "../../../lib/read-at-most.ts";
 import { note, noteFailure, traced, type SpanOptions } from "../../../lib/trace.ts";
 import { SourceFailed, SourceRefused } from "../../connector.ts";
 
@@ -239,14 +240,10 @@ async function readText(
   { title, retryPolicy: { maxAnswerBytes } }: HttpSource,
   response: Response,
 ): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk as Uint8Array);
-    bytes += (chunk as Uint8Array).byteLength;
-    if (bytes > maxAnswerBytes) throw new SourceFailed(`A response from ${title} is larger than the limit.`);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+  if (response.body === null) return "";
+  const bytes = await readAtMost(response.body, maxAnswerBytes);
+  if (bytes === null) throw new SourceFailed(`A response from ${title} is larger than the limit.`);
+  return bytes.toString("utf8");
 }
 
 /** The JSON of an answer; truncated or garbled answers are requested again. */
