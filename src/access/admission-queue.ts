@@ -3,7 +3,7 @@ import type { Queryable } from "../store/database.ts";
 import { admitCallers, type AdmissionVerdict, type AdmitRow, type Caller } from "../store/queries/admit.ts";
 import type { NodeOfWorkspace } from "./workspace-nodes.ts";
 import { createWorkspaceQueue } from "./workspace-queue.ts";
-import { hashSecret } from "./token.ts";
+import { keyedHash } from "./token.ts";
 
 export type AdmissionQueueOptions = BatchOptions & {
   /** Connections of `database`. */
@@ -236,7 +236,7 @@ function isSameCaller(one: AdmissionRequest, other: AdmissionRequest): boolean {
 
 function callerOf(group: readonly Waiting[], pepper: Buffer): Caller {
   const { secret, ...rest } = (group[0] as Waiting).request;
-  return { ...rest, secretHash: hashSecret(secret, pepper), requests: group.length };
+  return { ...rest, secretHash: keyedHash(secret, pepper), requests: group.length };
 }
 
 /** `number`: how many of its group arrived before it. */

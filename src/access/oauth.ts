@@ -3,7 +3,7 @@ import { mcpAddress } from "../contract/written-request.ts";
 import { isLoopbackHost } from "../lib/networks.ts";
 import { readSigned, signed } from "../lib/signed.ts";
 import { hashOf, newSecret } from "./secret.ts";
-import { hashSecret } from "./token.ts";
+import { keyedHash } from "./token.ts";
 
 /** A program that requests access, as it describes itself; none of it is verified. */
 export type OauthClient = { name: string; redirectUris: readonly string[] };
@@ -165,7 +165,7 @@ export function newGrantSecret(
 ) {
   const { text: secret } = newSecret();
   const text = `rta_${kind}_${tokenId}${family}${secret}`;
-  return { text, familyHash: hashSecret(family, pepper), hash: hashSecret(secret, pepper) };
+  return { text, familyHash: keyedHash(family, pepper), hash: keyedHash(secret, pepper) };
 }
 
 /** Metadata of the MCP endpoint as a protected resource (RFC 9728); `issuer`: this service, such as https://returns.example. */

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
-import { TOKEN_PATTERN, createToken, hashSecret, parseToken, shopKeyOfTokenId } from "./token.ts";
+import { TOKEN_PATTERN, createToken, keyedHash, parseToken, shopKeyOfTokenId } from "./token.ts";
 
 const pepper = Buffer.alloc(32, 7);
 const shopKeys = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
@@ -16,7 +16,7 @@ describe("a token", () => {
         const parsed = parseToken(made.token);
         assert.ok(parsed);
         assert.deepEqual([parsed.shopKey, parsed.tokenId], [shopKey, made.tokenId]);
-        assert.deepEqual(hashSecret(parsed.secret, pepper), made.secretHash);
+        assert.deepEqual(keyedHash(parsed.secret, pepper), made.secretHash);
         assert.ok(!made.token.includes(made.secretHash.toString("hex")));
         assert.ok(!made.tokenId.includes(parsed.secret));
       }),
@@ -77,8 +77,8 @@ test("a token id alone gives the shop's key, up to the largest that a number hol
 });
 
 test("the stored hash depends on the pepper, so that a stolen table is useless", () => {
-  assert.notDeepEqual(hashSecret("secret", pepper), hashSecret("secret", randomBytes(32)));
-  assert.equal(hashSecret("secret", pepper).length, 32);
+  assert.notDeepEqual(keyedHash("secret", pepper), keyedHash("secret", randomBytes(32)));
+  assert.equal(keyedHash("secret", pepper).length, 32);
 });
 
 /** The checksum of the format, worked out apart from the code: CRC-32 in six digits of base 62. */

@@ -27,7 +27,7 @@ export function createToken(shopKey: number, pepper: Buffer): NewToken {
 export function renewToken(tokenId: string, pepper: Buffer): NewToken {
   const secret = toBase62(randomNumber(32), SECRET_DIGITS);
   const body = PREFIX + tokenId + secret;
-  return { token: body + checksum(body), tokenId, secretHash: hashSecret(secret, pepper) };
+  return { token: body + checksum(body), tokenId, secretHash: keyedHash(secret, pepper) };
 }
 
 /** The digits after `rta_live_` in every token of a workspace. Their text order is the order of the keys. */
@@ -60,7 +60,7 @@ const shopKeyOfDigits = rememberLast((digits: string): number | null => {
  * The stored form of a secret: HMAC-SHA-256 under the server's pepper. Comparing hashes leaks no useful timing: without the
  * pepper an attacker cannot choose a hash's first bytes.
  */
-export function hashSecret(secret: string, pepper: Buffer): Buffer {
+export function keyedHash(secret: string, pepper: Buffer): Buffer {
   return createHmac("sha256", pepper).update(secret).digest();
 }
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { isVerifier, newGrantSecret, OauthError, readGrantSecret } from "../../access/oauth.ts";
 import type { GrantSecret } from "../../access/oauth.ts";
 import { hashOf, newSecret } from "../../access/secret.ts";
-import { hashSecret, parseToken, renewToken, shopKeyOfTokenId } from "../../access/token.ts";
+import { keyedHash, parseToken, renewToken, shopKeyOfTokenId } from "../../access/token.ts";
 import { SCOPES, type Scope } from "../../contract/endpoint.ts";
 import { keyFor, type Keys } from "../../lib/keys.ts";
 import { sealText, unsealText } from "../../lib/seal.ts";
@@ -218,7 +218,7 @@ function isOfClient(grant: GrantRow, { clientId }: GrantCaller): boolean {
 
 function hashesOf({ keys }: GrantCaller) {
   return (secret: string, hash: Buffer | null): boolean =>
-    hash !== null && timingSafeEqual(hashSecret(secret, keys.tokenPepper), hash);
+    hash !== null && timingSafeEqual(keyedHash(secret, keys.tokenPepper), hash);
 }
 
 /** The audit shows it as a revoked token, by the app. */

@@ -1,4 +1,4 @@
-import { hashSecret } from "../../access/token.ts";
+import { keyedHash } from "../../access/token.ts";
 import { sendMail } from "../../alerts/delivery/mail.ts";
 import { readSigned, signed } from "../../lib/signed.ts";
 import { keyFor } from "../../lib/keys.ts";
@@ -59,7 +59,7 @@ export const setDigest = defineAction({
     const { smtp } = push;
     const before = await findDigest(connection, shopKey, userId);
     // The audit is kept after a person is deleted, so it must not contain their address.
-    const hash = hashSecret(`address ${address.toLowerCase()}`, keyFor("digests", context.keys));
+    const hash = keyedHash(`address ${address.toLowerCase()}`, keyFor("digests", context.keys));
     const addressHash = hash.toString("hex").slice(0, HASH_LENGTH);
     const audit = { detail: { time_zone: timeZone, address_hash: addressHash } };
     if (before?.address === address && before.due_at !== null) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openControlDatabase } from "../../../tests/support/control.ts";
-import { hashSecret, parseToken } from "../../access/token.ts";
+import { keyedHash, parseToken } from "../../access/token.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { OPERATOR } from "../actor.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
@@ -67,7 +67,7 @@ test("a new token parses, belongs to its workspace, and only its hash is kept", 
     },
     [issued.token_id],
   );
-  assert.deepEqual(rows[0]?.secret_hash, hashSecret(parsed.secret, keys.tokenPepper));
+  assert.deepEqual(rows[0]?.secret_hash, keyedHash(parsed.secret, keys.tokenPepper));
   const traces = JSON.stringify([rows, await listed(), await control.audit()]);
   assert.ok(!traces.includes(parsed.secret));
 });
