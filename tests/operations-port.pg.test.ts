@@ -23,7 +23,7 @@ test("without a port for operators the API's port answers probes, and measuremen
   }
 });
 
-test("the port for operators is this machine's alone, also when the API's is not", async () => {
+test("the port for operators is this machine's alone, also when the API's is not, and takes one Host", async () => {
   const port = await freePort();
   const service = await startTestService({ HOST: "0.0.0.0", OPERATIONS_PORT: String(port) });
   try {
@@ -33,6 +33,17 @@ test("the port for operators is this machine's alone, also when the API's is not
       assert.equal(await statusOf(`http://127.0.0.1:${api}${path}`), 404);
     }
     await assert.rejects(fetch(`http://127.0.0.2:${port}/healthz`));
+    const { send, answer, close } = await openRaw(`http://127.0.0.1:${port}`);
+    const host = `Host: 127.0.0.1:${port}\r\n`;
+    for (const [target, headers, status] of [
+      ["/healthz", `${host}host: other.example\r\n`, 400],
+      ["*", host, 400],
+      ["/healthz", host, 200],
+    ] as const) {
+      send(`GET ${target} HTTP/1.1\r\n${headers}\r\n`);
+      assert.equal((await answer()).status, status, target);
+    }
+    close();
   } finally {
     await service.stop();
   }

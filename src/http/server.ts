@@ -108,6 +108,10 @@ export function createOperationsServer(
     serverFactory: createBoundedServer,
     forceCloseConnections: true,
   });
+  server.addHook("onRequest", ({ raw }, reply, done) => {
+    if (isAmbiguous(raw)) sendRefusal(reply, "invalid_request", AMBIGUOUS);
+    else done();
+  });
   register(server);
   return server;
 }
