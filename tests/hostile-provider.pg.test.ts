@@ -35,8 +35,8 @@ after(async () => {
   provider.stop();
 });
 
-/** Starts a service on a database of its own, or on another's, which stays. */
-async function startWith(url: string | null): Promise<TestService> {
+/** Starts a service on a database of its own, or on another's, which stays; `more`: other options. */
+async function startWith(url: string | null, more: Record<string, string> = {}): Promise<TestService> {
   const port = await freePort();
   const options = {
     PORT: String(port),
@@ -46,6 +46,7 @@ async function startWith(url: string | null): Promise<TestService> {
     OIDC_CLIENT_SECRET: CLIENT.secret,
     OIDC_OPERATOR_GROUP: "ops",
     TRUSTED_PROXIES: "127.0.0.1",
+    ...more,
   };
   return url === null ? startTestService(options) : startOn({ url, drop: () => Promise.resolve() }, options);
 }
@@ -124,6 +125,27 @@ test("once no group makes operators, its members are none, although their sessio
     assert.deepEqual([await statusOf(later, "/operator"), await statusOf(later, "/me")], [403, 200]);
   } finally {
     await later.stop();
+  }
+});
+
+test("a sign-out at another provider than the one of the session takes no token there", async () => {
+  await invite("Moved", "moved@acme.example");
+  const other = await startStubProvider();
+  const later = await startWith(service.databaseUrl, { OIDC_ISSUER: other.issuer });
+  try {
+    for (const [at, { issuer }, hasToken] of [
+      [later, other, false],
+      [service, provider, true],
+    ] as const) {
+      const cookie = sessionOf(await signIn({ sub: "moved", email: "moved@acme.example" }));
+      const left = await postForm(at, "/sign-out", {}, { cookie });
+      const url = new URL((left.headers.get("refresh") ?? "").split("url=")[1] ?? "");
+      assert.equal(url.origin + url.pathname, `${issuer}/end`);
+      assert.equal(url.searchParams.has("id_token_hint"), hasToken);
+    }
+  } finally {
+    await later.stop();
+    other.stop();
   }
 });
 

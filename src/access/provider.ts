@@ -1,4 +1,5 @@
 import type { authorizationCodeGrant, ClientAuth, CustomFetch } from "openid-client";
+import { parsedJson } from "../lib/parsed-json.ts";
 import { readAtMost } from "../lib/read-at-most.ts";
 
 /** The options of the environment that name an OpenID Connect provider, and `publicUrl`, where it sends people back to. */
@@ -151,16 +152,22 @@ export function createProvider(
         return { outcome: problem, userId: null };
       }
     },
-    /** The URL that also ends the person's session at the provider; null if it has none. */
+    /** The URL that also ends the person's session at the provider; null if it has none. Another provider's token is left out. */
     signOutUrl: async (idToken: string): Promise<string | null> => {
       const found = await find();
       if (found?.config.serverMetadata().end_session_endpoint === undefined) return null;
       return found.client.buildEndSessionUrl(found.config, {
-        ...(idToken === "" ? {} : { id_token_hint: idToken }),
+        ...(issuerOf(idToken) === found.config.serverMetadata().issuer ? { id_token_hint: idToken } : {}),
         post_logout_redirect_uri: `${publicUrl}/sign-in`,
       }).href;
     },
   };
+}
+
+/** The issuer that a verified ID token names; undefined: it is none, such as "". */
+function issuerOf(idToken: string): unknown {
+  const claims = parsedJson(Buffer.from(idToken.split(".")[1] ?? "", "base64url").toString());
+  return (claims as { iss?: unknown } | undefined)?.iss;
 }
 
 type Opened = Awaited<ReturnType<typeof discover>>;
