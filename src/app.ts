@@ -151,8 +151,8 @@ async function createConsoleSurfaces(
   const { createConsole } = await import("./console/console.ts");
   const { checkRunning } = await import("./operations/doctor.ts");
   const now = (): Date => new Date();
-  // Sessions outlive the option that made their people operators.
-  if (config.oidcIssuer === null || config.oidcOperatorGroup === null) await endGroupOperators(database);
+  // Sessions outlive the options that made their people operators.
+  await endGroupOperators(database, config.oidcIssuer, config.oidcOperatorGroup);
   return createConsole({
     operations,
     admitMember: createAdmitMember({ database }),

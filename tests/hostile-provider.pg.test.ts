@@ -112,19 +112,32 @@ test("a provider that leads on to another address is not followed there, and its
   }
 });
 
-test("once no group makes operators, its members are none, although their sessions go on", async () => {
+test("once another group makes operators, or none, its members are none, although their sessions go on", async () => {
   await invite("Group", "group@acme.example");
   const account = { sub: "group", email: "group@acme.example" };
-  const cookie = sessionOf(await signIn({ ...account, groups: ["ops"] }));
-  const statusOf = async ({ address }: TestService, path: string): Promise<number> =>
-    (await fetch(address + path, { redirect: "manual", headers: { cookie } })).status;
-  assert.equal(await statusOf(service, "/operator"), 200);
   const { databaseUrl: url } = service;
-  const later = await startOn({ url, drop: () => Promise.resolve() }, {});
-  try {
-    assert.deepEqual([await statusOf(later, "/operator"), await statusOf(later, "/me")], [403, 200]);
-  } finally {
-    await later.stop();
+  const named = (more: Record<string, string>) => () => startWith(url, more);
+  for (const [what, start, status] of [
+    ["the same group", named({}), 200],
+    ["of the same provider with a slash", named({ OIDC_ISSUER: `${provider.issuer}/` }), 200],
+    ["another group", named({ OIDC_OPERATOR_GROUP: "admins" }), 403],
+    ["of another provider", named({ OIDC_ISSUER: "https://login.example" }), 403],
+    ["none", () => startOn({ url, drop: () => Promise.resolve() }, {}), 403],
+  ] as const) {
+    const cookie = sessionOf(await signIn({ ...account, groups: ["ops"] }));
+    const statusOf = async ({ address }: TestService, path: string): Promise<number> =>
+      (await fetch(address + path, { redirect: "manual", headers: { cookie } })).status;
+    assert.equal(await statusOf(service, "/operator"), 200);
+    const later = await start();
+    try {
+      assert.deepEqual(
+        [await statusOf(later, "/operator"), await statusOf(later, "/me")],
+        [status, 200],
+        what,
+      );
+    } finally {
+      await later.stop();
+    }
   }
 });
 

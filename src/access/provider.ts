@@ -35,8 +35,8 @@ export type ProviderAccount = {
   isVerified: boolean;
   /** Time of the last authentication at the provider; null if not stated. */
   authenticatedAt: Date | null;
-  /** Its groups include that of operators. */
-  isOperator: boolean;
+  /** The group of operators, if it is in it; null: it is not. */
+  operatorGroup: string | null;
   idToken: string;
 };
 
@@ -234,7 +234,7 @@ async function readAccount(
     email: readEmail(claims["email"]),
     isVerified: claims["email_verified"] === true,
     authenticatedAt: readPast(token.auth_time),
-    isOperator: operatorGroup !== null && Array.isArray(groups) && groups.includes(operatorGroup),
+    operatorGroup: Array.isArray(groups) && groups.includes(operatorGroup) ? operatorGroup : null,
     idToken: idToken.length > LONGEST_ID_TOKEN ? "" : idToken,
   };
 }

@@ -41,7 +41,7 @@ type NewSessionRequest = {
   /** How the person came in. */
   way: Way;
   /** Of a person who comes from the identity provider; any other has just proved who they are. */
-  account?: Pick<ProviderAccount, "authenticatedAt" | "isOperator" | "idToken">;
+  account?: Pick<ProviderAccount, "issuer" | "authenticatedAt" | "operatorGroup" | "idToken">;
   /** Of the browser's cookie, which a new session ends, and a proof renews; null = it has none. */
   oldSessionHash: Buffer | null;
   origin: Origin;
@@ -58,6 +58,7 @@ export async function beginSession(connection: Connection, request: NewSessionRe
   const { userId, way, account, oldSessionHash, origin, now } = request;
   if (oldSessionHash !== null) await deleteSession(connection, oldSessionHash);
   const { text, hash } = newSecret();
+  const group = account?.operatorGroup ?? null;
   const endsAt = new Date(now.getTime() + LONGEST_MS);
   await insertSession(connection, {
     sessionHash: hash,
@@ -67,10 +68,12 @@ export async function beginSession(connection: Connection, request: NewSessionRe
     idleUntil: idleUntil(now, endsAt),
     endsAt,
     idToken: account?.idToken ?? null,
-    isOperator: account?.isOperator ?? false,
+    isOperator: group !== null,
   });
   await deleteOtherSessions(connection, userId, hash, MOST_PER_PERSON - 1);
-  await record(connection, { userId, origin }, "session.begin", { way });
+  // `endGroupOperators` reads what made the session an operator's.
+  const by = group === null ? { way } : { way, group, issuer: account?.issuer };
+  await record(connection, { userId, origin }, "session.begin", by);
   return text;
 }
 
@@ -94,7 +97,7 @@ export async function renewSession(
     sessionHash: hash,
     provedAt: provedAt(account, now),
     idleUntil: new Date(now.getTime() + IDLE_MS),
-    mayOperate: account?.isOperator ?? true,
+    mayOperate: account?.operatorGroup !== null,
   };
   if (!(await putSession(connection, userId, oldSessionHash, now, renewed))) return null;
   await record(connection, { userId, origin }, "session.prove", { way });

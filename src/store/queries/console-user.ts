@@ -164,10 +164,17 @@ export const deleteSessions = command<[userId: string]>(
   "delete from console_session where user_id = $1",
 );
 
-/** Takes an operator's rights from sessions that have them by a group at the identity provider: a scan, of some hundreds. */
-export const endGroupOperators = command<[]>(
+/**
+ * Takes an operator's rights from sessions that have them by a group at an identity provider, unless their person has signed in
+ * as a member of this one since, as the audit says; null: of none. A scan, of some hundreds, and identity_event_time.
+ */
+export const endGroupOperators = command<[issuer: string | null, group: string | null]>(
   "end_group_operators",
-  "update console_session set is_operator = false where is_operator",
+  `update console_session s set is_operator = false
+    where s.is_operator and not exists (
+      select from identity_event e
+       where e.happened_at > s.created_at - interval '1 hour' and e.action = 'session.begin' and e.actor = 'user:' || s.user_id
+         and e.detail ->> 'group' = $2 and rtrim(e.detail ->> 'issuer', '/') = rtrim($1, '/'))`,
 );
 
 /** Ends a person's other sessions except the newest ones. console_session_user. */
