@@ -443,6 +443,9 @@ test("refused rows are reported by file, line, column and what is allowed; nothi
     ],
   );
   assert.match(page, /Import without these 2 rows/u);
+  const guide = await readFile(join(import.meta.dirname, "../docs/guides/your-data.md"), "utf8");
+  const [, button = "none"] = /\*\*(Import without[^*]+)\*\*/u.exec(guide) ?? [];
+  assert.ok(page.includes(button.replace("…", "2")), button);
   assert.equal((await own.client.request(id, { skip_invalid: "yes" })).status, 303);
   assert.equal(await importedBy(service, own, id), "imported");
   assert.match(await pageText(id), /Left out: 2 rows/u);
