@@ -44,7 +44,7 @@ const databaseName = "returns";
 const waitMs = 60_000;
 const retryMs = 100;
 const rejoinMs = 1_000;
-/** The last one to leave has the lock for moments: the server then ends this connection. */
+/** The last process to leave holds the lock only until the server stops, which ends this connection. */
 const lockWaitMs = 10_000;
 /** Any numbers will do that nothing else locks in the database `postgres`. */
 const presenceLock = 7_382_013;
@@ -52,8 +52,8 @@ const serviceLock = 7_382_014;
 
 const lockNotAvailable = "55P03";
 
-/** Passing errors: the server is starting or stopping, or was stopped while this process logged in (57014). */
-const passingErrors = new Set(
+/** Transient errors: the server is starting or stopping, or was stopped while this process logged in (57014). */
+const transientErrors = new Set(
   "57014 57P01 57P02 57P03 53300 ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT".split(" "),
 );
 
@@ -161,7 +161,7 @@ async function connect(server: Server, password: string): Promise<pg.Client | Er
     return client;
   } catch (error) {
     await client.end().catch(() => {});
-    if (isPassing(error)) return error as Error;
+    if (isTransient(error)) return error as Error;
     throw new Error(`The embedded database cannot be joined (${(error as Error).message}).`, {
       cause: error,
     });
@@ -208,9 +208,9 @@ async function closeDatabases(client: pg.Client): Promise<void> {
   }
 }
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   const { code, message } = error as Error & { code?: string };
-  return passingErrors.has(code ?? "") || /terminated|timeout expired|not queryable/i.test(message);
+  return transientErrors.has(code ?? "") || /terminated|timeout expired|not queryable/i.test(message);
 }
 
 async function createDatabase(client: pg.Client): Promise<void> {
@@ -232,7 +232,7 @@ async function leave(cluster: Cluster, presence: Presence, log: (line: string) =
     await presence.client.end();
   } catch (error) {
     // Of two that leave at once the other may have stopped the server already.
-    if (!isPassing(error)) log(`Leaving the embedded database: ${(error as Error).message}`);
+    if (!isTransient(error)) log(`Leaving the embedded database: ${(error as Error).message}`);
   }
 }
 
@@ -271,13 +271,13 @@ const defaultSettings = {
 };
 
 /** Errors of two concurrent starts, or right after a crash: not failures, but reasons to check again. */
-const passingFailure =
-  // oxlint-disable-next-line house/linear-patterns -- sees the last words of a PostgreSQL of this machine
+const transientFailure =
+  // oxlint-disable-next-line house/linear-patterns -- reads only the log of a local PostgreSQL
   /lock file ".*" (already exists|is empty)|shared memory block .* is still in use|could not create any TCP\/IP sockets/;
 
 /**
- * The cluster's running server. PostgreSQL itself overrides the lock file of a dead process, but it gives way to any
- * process that has the number now. Then the number is replaced and the rest kept: PostgreSQL checks it for survivors.
+ * The cluster's running server. PostgreSQL itself replaces the lock file of a dead process, but not if another process has
+ * its number now. In that case the number is replaced and the rest kept, by which PostgreSQL finds surviving processes.
  */
 async function findServer(cluster: Cluster): Promise<Server | undefined> {
   const lockFile = join(cluster.dataFolder, "postmaster.pid");
@@ -337,7 +337,7 @@ async function startServer(
       throw new Error(`PostgreSQL is still starting, see ${cluster.logFile}.`);
     await sleep(pollMs);
   }
-  if (passingFailure.test(start.failure)) return undefined;
+  if (transientFailure.test(start.failure)) return undefined;
   const reason =
     start.failure.match(/(?:FATAL|PANIC|ERROR): .*/)?.[0] ?? start.failure.trim().split("\n").at(-1);
   throw explain(

@@ -17,7 +17,7 @@ type QueuedPush = Pick<QueuedRow, "shop_key" | "source" | "asked">;
 
 /** Endpoints at a time: a slow receiver occupies only its own slot, until its time limit. */
 const MOST_ENDPOINTS = 64;
-/** Pause after an endpoint could not be read or recorded: its workspace's node may be unavailable. */
+/** Pause after reading an endpoint or recording its result failed: its workspace's node may be unavailable. */
 const RETRY_MS = 15_000;
 
 export function createDeliveries(environment: DeliveryEnvironment & { log: RunLog }): Deliveries {
@@ -43,7 +43,7 @@ export function createDeliveries(environment: DeliveryEnvironment & { log: RunLo
     poll: async (session) => {
       const free = MOST_ENDPOINTS - active.size;
       if (free === 0 || stopping.signal.aborted) return;
-      // Those under way are among them.
+      // Includes those under way.
       const queued = await listQueuedPushes(database, now(), 2 * MOST_ENDPOINTS);
       const due = new Map(queued.map((push) => [push.source, push]));
       for (const source of active.keys()) due.delete(source);

@@ -42,13 +42,13 @@ export type PollEnvironment = RunEnvironment &
 export type Poll = {
   place: SourceKey;
   stop: AbortSignal;
-  /** Of a run that may yield to others. */
+  /** Asks the run to yield to others. */
   turn?: AbortSignal;
-  /** Gets what writes the progress that is not in the database yet. */
+  /** Receives the function that writes progress which is not in the database yet. */
   show: (write: () => Promise<void>) => void;
 };
 
-/** How often a store is read again for orders with open returns. */
+/** How often a store's orders with open returns are read again. */
 const REREAD_MS = 24 * 3_600_000;
 
 /**
@@ -87,12 +87,12 @@ async function pollSource(
   const state = await findSourceState(database, shopKey, source);
   if (state === null) return leaveQueue(queueDatabase, queued);
   if (state.is_open) {
-    await leaveAlone(environment, queued, stop);
+    await waitForGrace(environment, queued, stop);
     if (stop.aborted) return;
     const { firstRetryMs } = environment;
     await endAbandonedRun(database, { shopKey, source }, (failures) => retryDelayMs(firstRetryMs, failures));
   }
-  if (hasSchedule) await askByClock(environment, queued, state);
+  if (hasSchedule) await requestScheduled(environment, queued, state);
   const begunAt = now();
   const run = await startDueRun(database, { shopKey, source });
   if (run !== null) {
@@ -104,7 +104,7 @@ async function pollSource(
       await evaluate(environment, queued);
     }
   }
-  // The next poll continues it.
+  // The next poll continues the run.
   if (stop.aborted) return;
   // Work that waits for the end of an erasure or a move is polled when that is canceled.
   const after = state.is_stopped ? null : await findSourceState(database, shopKey, source);
@@ -113,8 +113,8 @@ async function pollSource(
   await finishPoll(queueDatabase, queued, known.length === 0 ? null : new Date(Math.min(...known)));
 }
 
-/** Requests scheduled runs. A poll stays due until a run has succeeded, whose request is repeated meanwhile. */
-async function askByClock(
+/** Requests the runs that are due. They stay due until one has succeeded; until then each poll repeats the request. */
+async function requestScheduled(
   { database }: PollEnvironment,
   { shop_key: shopKey, source }: QueuedRow,
   { poll_at: pollAt, reread_at: rereadAt, last_synced_at: syncedAt, now }: SourceStateRow,
@@ -169,7 +169,7 @@ async function pollUploads(
   if (due === null) return leaveQueue(queueDatabase, queued);
   if (due.is_stopped) return finishPoll(queueDatabase, queued, null);
   if (due.is_open) {
-    await leaveAlone(environment, queued, stop);
+    await waitForGrace(environment, queued, stop);
     if (stop.aborted) return;
   }
   const isImported = await traced(IMPORT, async () => {
@@ -194,8 +194,8 @@ async function followRules({ database, log }: PollEnvironment, queued: QueuedRow
   });
 }
 
-/** The next poll resumes a killed worker's run. */
-async function leaveAlone({ graceMs, log }: PollEnvironment, queued: QueuedRow, stop: AbortSignal) {
+/** Before a run that another process left open is continued. */
+async function waitForGrace({ graceMs, log }: PollEnvironment, queued: QueuedRow, stop: AbortSignal) {
   await sleep(graceMs, undefined, { signal: stop }).catch(() => {});
   if (stop.aborted) return;
   const { shop_key: shopKey, source } = queued;

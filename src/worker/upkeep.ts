@@ -48,7 +48,7 @@ import type { RunLog } from "../sync/runs.ts";
 export type UpkeepEnvironment = BillingEnvironment & { log: RunLog; retention: Retention };
 
 const DAY_MS = 24 * 3_600_000;
-/** Their results stay to be read. */
+/** So that people can read the results. */
 const KEEP_UPLOADS_MS = 30 * DAY_MS;
 
 /** Evaluates a workspace's alerts, and does its upkeep even if they fail. false: the workspace no longer exists. */
@@ -152,9 +152,7 @@ export async function keepInstallation({ database, now, retention }: UpkeepEnvir
   if (deleted.status === "rejected") throw deleted.reason;
 }
 
-/**
- * Per table, workspace and upkeep, so that a workspace with millions of rows does not delay others: the next upkeep continues.
- */
+/** Batches per table, workspace and upkeep, so that a workspace with millions of rows does not delay others: the next upkeep continues. */
 const MOST_DELETIONS = 100;
 /** How long its row stays, so that people can see why an app has no access. */
 const KEEP_ENDED_GRANTS_DAYS = 30;
@@ -234,7 +232,7 @@ type AuditTable = {
 
 /**
  * Deletes in the audit, portion by portion, and records that as one event, whose count each portion's own transaction
- * raises: a crash leaves none unrecorded. Records of earlier deletions go without one, since each would leave another.
+ * raises: a crash leaves none unrecorded. Deleting such records is not recorded itself, since each record would lead to another.
  */
 async function deleteAudited(
   database: Database,

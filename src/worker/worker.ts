@@ -21,7 +21,7 @@ export type WorkerOptions = PollEnvironment & {
   pollMs: number;
   /** How long a stop waits for runs to reach a safe point. */
   longestStopMs: number;
-  /** How long a run keeps its place while others wait. */
+  /** How long a run may continue while others wait. */
   turnMs: number;
 };
 
@@ -65,7 +65,7 @@ type ActivePoll = {
   turn: AbortController;
 };
 
-/** More than all workers have active at once, whose rows stay due: the next ones are found behind them. */
+/** More than all workers have active at once: their rows stay due, and the next ones come after them. */
 const MOST_QUEUED = 500;
 /** Concurrent workspace checks, in addition to runs, so that long runs do not delay alerts and upkeep. */
 export const WORKSPACE_CHECKS = 2;
@@ -73,7 +73,7 @@ export const WORKSPACE_CHECKS = 2;
 const MOST_CLAIMED = 16;
 
 /**
- * Starts a worker: once a second it reads the queue's due rows, and the scheduled tasks. Several workers on one database share
+ * Starts a worker: every `pollMs` it reads the queue's due rows, and the scheduled tasks. Several workers on one database share
  * the work. It survives an unavailable database, except at its start, when it throws.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
@@ -175,10 +175,10 @@ async function claimWorkspaces(state: State): Promise<void> {
       .filter((place) => !checks.has(keyOf(place)));
     if (due.length > 0) state.claimed.push(...(await session.claim(due, MOST_CLAIMED)));
   }
-  beginLooks(state);
+  beginChecks(state);
 }
 
-function beginLooks(state: State): void {
+function beginChecks(state: State): void {
   const { options, session, claimed, checks, stopping } = state;
   while (checks.size < WORKSPACE_CHECKS && claimed.length > 0) {
     if (stopping.signal.aborted || session.lost.aborted) return;
@@ -193,7 +193,7 @@ function beginLooks(state: State): void {
       .finally(() => {
         checks.delete(key);
         if (claimed.length === 0) state.waking.abort();
-        beginLooks(state);
+        beginChecks(state);
       });
     checks.set(key, end);
   }
@@ -201,7 +201,7 @@ function beginLooks(state: State): void {
 
 /**
  * Writes the progress of active runs, and stops those of a workspace that is being erased or moved: the run's fetched data waits
- * with its request. A workspace whose node does not answer does not delay other runs.
+ * with its request. A workspace whose node does not answer does not affect the others.
  */
 async function watchRuns({ options, polls }: State): Promise<void> {
   for (const active of polls.values()) {
@@ -234,7 +234,7 @@ function beginPoll(state: State, place: SourceKey): void {
   const end = async (isDone: boolean): Promise<void> => {
     await session.release(place);
     state.polls.delete(key);
-    // There is room for another one.
+    // A slot is free.
     if (isDone) state.waking.abort();
   };
   const show = (write: () => Promise<void>) => (active.show = write);
