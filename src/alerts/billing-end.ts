@@ -19,8 +19,8 @@ export type BillingEnvironment = {
 };
 
 /**
- * Makes billing inactive at its end. Seven days before, owners and admins get a notice, and owners a mail where an address of
- * theirs is known, each once.
+ * Makes billing inactive at its end. From seven days before it, owners and admins get one notice, and owners with a known address
+ * one mail.
  */
 export async function endOrTellBilling(environment: BillingEnvironment, shopKey: number): Promise<void> {
   const { database, log } = environment;
@@ -44,7 +44,7 @@ export async function endOrTellBilling(environment: BillingEnvironment, shopKey:
   });
 }
 
-/** A mail that the server does not take now is tried again with the next upkeep; one of a killed worker has the same id. */
+/** A mail that the server does not accept is retried by the next upkeep; one repeated after a killed worker has the same id. */
 async function mailOwners(
   { database, now, mail = null }: BillingEnvironment,
   shopKey: number,

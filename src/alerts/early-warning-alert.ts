@@ -85,7 +85,7 @@ function topReasonOf({ reasons }: WarningDetailsRow): WarningDetailsRow["reasons
   return reasons.find(({ reason }) => reason !== REFUND_ONLY && reason !== UNSPECIFIED) ?? null;
 }
 
-/** The report's parameters: whole months, the young ones included. */
+/** The report's parameters: whole months, including incomplete ones. */
 function requestText(
   selector: Record<string, string>,
   { ordered_from: from, ordered_to: to }: WarningDetailsRow,

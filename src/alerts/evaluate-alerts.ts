@@ -45,9 +45,9 @@ const RANKED_SKUS = 20;
 const YEAR_MONTHS = 12;
 
 /**
- * Writes every alert that a workspace's present state calls for and that was never written before, in one
- * transaction, and raises the data version if there is one; returns how many. It waits for a run that writes the workspace's data, and sees all of it or nothing.
- * Throws when there is no such workspace.
+ * Writes the alerts that a workspace's present state calls for and that were not written before, in one transaction, and raises
+ * the data version if there are any; returns how many. It waits for a run that is writing the workspace's data, and sees all of
+ * it or nothing. Throws if there is no such workspace.
  */
 export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ written: number }> {
   const { database, shopKey, now } = evaluation;

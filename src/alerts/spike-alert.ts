@@ -12,7 +12,7 @@ export type WatchedEntity = WarnedEntity & {
   warnedDay: number | null;
   /** Of that episode. */
   episodeId: string | null;
-  /** M6: by which the interval of its rate is wider. */
+  /** M6: the design effect, which widens the interval of its rate. */
   effect: number;
   /** Months that sold something, in the primary window, in any order. */
   months: readonly { cohortMonth: number; soldUnits: number; returnedUnits: number }[];

@@ -18,7 +18,7 @@ const CRITICAL_FROM_MS = 7 * DAY_MS;
 
 /**
  * The alert for a connection that has not synced for over 36 hours, since it was connected if it never did; null when
- * there is no such outage. An outage is known by its last sync and so has one alert: with the severity of the age
+ * there is no such outage. An outage is identified by its last sync, so it has one alert: with the severity of the age
  * at which it is first seen, critical from 7 days on.
  */
 export function staleAlert(source: WatchedSource, now: Date): AlertDraft | null {

@@ -17,7 +17,7 @@ export async function writeTokenNotices(database: Database, shopKey: number, now
 }
 
 const DAY_MS = 86_400_000;
-/** How many days before a token's end its owners and admins are notified, the last one first. */
+/** How many days before a token expires the workspace's owners and admins are notified, the last stage first. */
 const STAGES = [
   { days: 3, severity: "critical" },
   { days: 14, severity: "warning" },

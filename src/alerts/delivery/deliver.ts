@@ -57,13 +57,13 @@ export type DeliveryEnvironment = SendEnvironment & {
   random: () => number;
 };
 
-/** Per digest by mail or chat; the rest follow in the next. */
+/** Per digest by mail or chat; the rest follow in the next message. */
 const MOST_ALERTS = 100;
-/** Then others have their turn. */
+/** Per turn of an endpoint, so that others are served too. */
 const MOST_MESSAGES = 100;
 /** Interval of checks while a workspace's alerts are withheld. */
 const WITHHELD_MS = 15 * 60_000;
-/** After this time, the command no longer waits. */
+/** After this time, the command that requested the test no longer waits. */
 const TEST_LIFETIME_MS = 60_000;
 
 /**

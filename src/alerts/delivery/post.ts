@@ -28,10 +28,10 @@ type Post = { url: string; headers: Record<string, string>; body: string };
 const MOST_ANSWER_BYTES = 16_384;
 const MOST_HEADER_BYTES = 8192;
 
-/** `why`: in a sentence, what an error of the answer means. */
+/** `why`: turns an error while reading the answer into a sentence. */
 type Answered = { response: IncomingMessage; why: (error: unknown) => string };
 
-/** Sends over a connection of its own, which leads nowhere but to allowed addresses. Never throws; `problem`: a sentence. */
+/** Sends over a separate connection, only to allowed addresses. Never throws; `problem`: a sentence. */
 async function ask(
   target: URL,
   { allowedNetworks, resolve, timeoutMs }: PostOptions,
@@ -48,7 +48,7 @@ async function ask(
   const guarded = { agent: false, lookup: guardedLookup(resolve, route), maxHeaderSize: MOST_HEADER_BYTES };
   const named = { "user-agent": `returns-analytics/${VERSION}`, ...headers };
   const request = send(target, { ...guarded, method, signal, headers: named });
-  // Once there is an answer, that has the errors.
+  // Once there is an answer, errors are emitted by it.
   request.on("error", () => {}).end(body);
   try {
     const [response] = (await once(request, "response")) as [IncomingMessage];
@@ -58,7 +58,7 @@ async function ask(
   }
 }
 
-/** Reads a short JSON document, as guarded as a message is sent. Never throws; `problem`: a sentence. */
+/** Reads a short JSON document, with the same guards as for a message. Never throws; `problem`: a sentence. */
 export async function fetchJson(
   url: string,
   mostBytes: number,

@@ -23,7 +23,7 @@ const TIMEOUT_MS = 15_000;
 export function pushOptions({ pushNetworks, smtpUrl, smtpFrom }: PushSettings): PushOptions {
   return {
     allowedNetworks: blockListOf(pushNetworks),
-    // Names of a network of one's own may be known to this machine alone.
+    // Names of a private network may be known only to this machine's resolver.
     resolve: pushNetworks.length === 0 ? resolveByDns : resolveByMachine,
     timeoutMs: TIMEOUT_MS,
     smtp: smtpUrl === null || smtpFrom === null ? null : smtpOptions(smtpUrl, smtpFrom),
@@ -53,7 +53,7 @@ type Addressee = { place: EndpointPlace } & Pick<
   "kind" | "sealed_secrets" | "previous_until" | "shop_domain"
 >;
 
-/** The same in every try. `alerts`: one for a webhook; one or more, oldest first, for the others. */
+/** The same in every attempt. `alerts`: one for a webhook; one or more, oldest first, for the others. */
 type PushMessage = { messageId: string; alerts: readonly [FeedAlert, ...FeedAlert[]] };
 
 export type SendEnvironment = { sealingKey: Buffer; push: PushOptions; now: () => Date };
@@ -118,7 +118,7 @@ function signingSecrets(
   return isOverlapping ? [secret, previousSecret] : [secret];
 }
 
-/** A message of the form of an alert, of a category that no alert has. */
+/** A message in the form of an alert, with a category that no real alert has. */
 export function testMessage(endpointId: string, now: Date): PushMessage {
   const id = `test-${randomUUID()}`;
   const alert = {

@@ -12,9 +12,9 @@ export function newSigningSecret(): string {
 }
 
 type SignedMessage = {
-  /** The same in every try. */
+  /** The same in every attempt. */
   messageId: string;
-  /** Of this try. */
+  /** The time of this attempt. */
   sentAt: Date;
   body: string;
 };

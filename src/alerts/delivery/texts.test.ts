@@ -21,14 +21,14 @@ test("a message to a chat escapes names from the store, and mentions nobody", ()
   assert.equal(
     text,
     [
-      "1 alert of shop.example",
+      "1 alert for shop.example",
       "",
       "*warning* More returns of &lt;Tom &amp; Co&gt; @\u200Bchannel",
       "3 &gt; 1 &lt;!here&gt;",
       "<https://returns.example/w/shop.example/report?sku=A&amp;start_month=2026-05|Open the report>",
     ].join("\n"),
   );
-  assert.match(slackText({ shopDomain, alerts: [ALERT, ALERT] }), /^2 alerts of shop\.example\n/u);
+  assert.match(slackText({ shopDomain, alerts: [ALERT, ALERT] }), /^2 alerts for shop\.example\n/u);
 });
 
 test("an e-mail has one line as its subject, and every alert in its text", () => {
@@ -38,7 +38,7 @@ test("an e-mail has one line as its subject, and every alert in its text", () =>
     shopDomain,
     alerts: [ALERT, { ...ALERT, title: "Second", body: null, link_url: null }],
   });
-  assert.equal(two.subject, "2 alerts of shop.example");
+  assert.equal(two.subject, "2 alerts for shop.example");
   assert.match(
     two.text,
     /warning: More returns of <Tom & Co>[^]*3 > 1[^]*report\?sku=A[^]*warning: Second\n2026-05-01/u,

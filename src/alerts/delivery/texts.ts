@@ -54,5 +54,5 @@ export function mailText({ shopDomain, alerts }: { shopDomain: string; alerts: r
 }
 
 function headline(shopDomain: string, count: number): string {
-  return `${count === 1 ? "1 alert" : `${count} alerts`} of ${shopDomain}`;
+  return `${count === 1 ? "1 alert" : `${count} alerts`} for ${shopDomain}`;
 }
