@@ -9,7 +9,7 @@ type BookingStep =
   | "not_counted"
   | "other_days";
 
-/** Units of a line that its source books as taken back on a day, beyond those returned on it; below 0 = that are missing. */
+/** Units of a line that its source books as taken back on a day, less those returned on it. */
 export interface BookingDifference {
   lineId: string;
   bookedOnDay: number;

@@ -35,7 +35,7 @@ export interface LineFact {
   orderedOnDay: number;
   cohortMonth: number;
   soldUnits: number;
-  /** M20: null = unknown, and of no units. */
+  /** M20: null = unknown, or nothing sold. */
   soldMinor: number | null;
   productId: string | null;
   variantId: string | null;
@@ -255,7 +255,7 @@ function partsOfLots(
 ): LotPart[] {
   const left = lots.map(({ units }) => units);
   const soldUnits = left.reduce((sum, units) => sum + units, 0);
-  /** By what classified them: the lots of the units that came back, in order of time. */
+  /** By the return or refund that classified them: the lots of the units that came back, in order of time. */
   const taken = new Map<string, LotUnits[]>();
   for (const { sourceId, linked, returnedUnits } of classifyUnits(soldUnits, returns, refunds)) {
     const pieces = taken.get(`${linked} ${sourceId}`) ?? [];
@@ -511,7 +511,7 @@ function dayOfText(text: string): number {
 /** Rows of a key replace earlier ones of that key; sorted by key, whatever order the source gave. */
 function lastByKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): readonly Row[] {
   const keys = rows.map(keyOf);
-  // As documents are stored.
+  // Stored documents are sorted already.
   if (keys.every((key, place) => place === 0 || compareCodePoints(keys[place - 1] ?? "", key) < 0))
     return rows;
   const byKey = new Map(rows.map((row) => [keyOf(row), row]));

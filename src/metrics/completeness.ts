@@ -84,8 +84,8 @@ export function usualMonths(range: Before): number[] {
 }
 
 /**
- * M12: the cohort months ranked: the latest complete one, or the twelve latest. Null when no source was
- * ever synced. A year starts 11 months before its last month, whether or not data does.
+ * M12: the cohort months ranked: the latest complete one, or the twelve latest. Null if the store was never
+ * synced. A year starts 11 months before its last month, even if the data starts later.
  */
 export function leaderboardMonths(
   period: "month" | "year",
@@ -100,9 +100,8 @@ export function leaderboardMonths(
 const STALE_AFTER_MS = 36 * 3_600_000;
 
 /**
- * How old a source is in milliseconds when that is too old: more than 36 hours since its last sync or, where that is what
- * counts, since it was connected. Null while it is not; an absent instant is older than any. For freshness, the health check
- * and alerts alike.
+ * How long ago a source was last synced, or connected, in milliseconds, if that is more than 36 hours; null if it is not.
+ * `since` null: never. The one rule of freshness, the health check and alerts.
  */
 export function staleForMs(since: Date | null, now: Date): number | null {
   const ageMs = since === null ? Infinity : now.getTime() - since.getTime();

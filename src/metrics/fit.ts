@@ -78,7 +78,7 @@ function shareOf(count: number, returns: number, prior: number): FitShare {
   return { share: alpha / (alpha + beta), low, high };
 }
 
-/** The sentence about a product, by the labels of its sizes; null where the evidence leaves a doubt. */
+/** The sentence about a product, with the labels of its sizes; null where none of them runs small or large. */
 export function fitSentence(
   labels: readonly string[],
   { sizes, whole }: { sizes: readonly Pick<Fit, "fit">[]; whole: Pick<Fit, "fit"> },

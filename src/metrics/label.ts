@@ -47,7 +47,7 @@ type LabelSourceState = {
   lastSyncedAt: unknown;
 };
 
-/** A workspace, as far as they are concerned. */
+/** A workspace, as far as label costs depend on it. */
 type LabelCosts = { sources: readonly LabelSourceState[]; currencyCode: string | null };
 
 /**

@@ -19,7 +19,7 @@ const FEWEST_UNITS = 30;
 const FEWEST_MONTHS = 3;
 /** Relative variance of a refund where nothing shows it. */
 const USUAL_VARIANCE = 1;
-/** Part of the returned units whose cost is known, in percent, below which goods have no value. */
+/** Percent of the returned units whose cost must be known for the goods to be valued. */
 const FEWEST_COSTED_PERCENT = 95;
 /** Standard deviations on each side of the mean that hold 80 %. */
 const DEVIATIONS_80 = 1.2815515655446004;

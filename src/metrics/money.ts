@@ -16,7 +16,7 @@ export function currencyExponent(currencyCode: string): number {
 }
 
 /**
- * M9: a plain decimal text in minor units. Null when it is no plain decimal, has more decimals than the
+ * M9: a plain decimal text in minor units. Null when it is not a plain decimal, has more decimals than the
  * currency (zeros at the end do not count), or goes beyond the safe integers.
  */
 export function minorFromDecimal(text: string, exponent: number): number | null {
@@ -32,10 +32,10 @@ export function minorFromDecimal(text: string, exponent: number): number | null 
 /** A plain decimal, exactly: `digits` ÷ 10^`scale`. */
 export type Decimal = { digits: bigint; scale: number };
 
-/** Longer texts are no amounts, and slow to compute with. */
+/** Longer texts are not amounts, and slow to compute with. */
 const MAX_AMOUNT_CHARACTERS = 100;
 
-/** A plain decimal text of at most 100 characters; null = it is none. */
+/** A plain decimal text of at most 100 characters; null = it is not one. */
 export function decimalFromText(text: string): Decimal | null {
   const match = text.length > MAX_AMOUNT_CHARACTERS ? null : plainDecimal.exec(text);
   if (match === null) return null;

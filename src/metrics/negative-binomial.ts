@@ -3,7 +3,7 @@
  * is negative binomial. Closed form by the recurrence of its probabilities, without simulation.
  */
 
-/** A rate per line: mean `shape` ÷ `weight`, and the surer the larger both are. */
+/** A rate per line: its mean is `shape` ÷ `weight`; the larger both are, the more certain it is. */
 export type GammaRate = { shape: number; weight: number };
 
 /** P(Y ≥ count) of returned lines over an `exposure` in lines. */

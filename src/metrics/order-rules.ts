@@ -8,7 +8,7 @@ export type OrderKind = (typeof ORDER_KINDS)[number];
 export const LEFT_OUT = ["exchange", ...ORDER_KINDS, "channel", "tag"] as const;
 export type LeftOut = (typeof LEFT_OUT)[number];
 
-/** A workspace's rules: which orders count (M1), and what supports a return (M2). Texts are compared without the case of A to Z. */
+/** A workspace's rules: which orders (M1) and which refunds (M2) count. Texts are compared ignoring the case of A to Z. */
 export type OrderRules = {
   /** Beginnings of the names that other apps give their exchange orders. */
   exchangeNames: readonly string[];
@@ -21,7 +21,7 @@ export type OrderRules = {
   refundsWithoutRestockReturn: boolean;
 };
 
-/** Every order counts: facts of before there were rules. */
+/** Every order counts, as in facts written before there were rules. */
 export const NO_RULES: OrderRules = {
   exchangeNames: [],
   exchangeTags: [],
@@ -31,7 +31,7 @@ export const NO_RULES: OrderRules = {
   refundsWithoutRestockReturn: true,
 };
 
-/** For Loop, the names of its exchange orders; its tags are on the exchanged orders. */
+/** Loop's exchange orders are recognized by name, because its tags are on the exchanged orders. */
 export const DEFAULT_RULES: OrderRules = {
   ...NO_RULES,
   exchangeNames: ["EXC-"],
@@ -89,8 +89,8 @@ function listedIn(rules: OrderRules): Listed {
 
 /** M2: an unlinked refund as these rules count it. */
 export function refundByRules<Refund extends DocumentRefund>(refund: Refund, rules: OrderRules): Refund {
-  const isMoneyAlone = refund.restockType === "NO_RESTOCK" && !rules.refundsWithoutRestockReturn;
-  return isMoneyAlone ? { ...refund, units: 0 } : refund;
+  const isMoneyOnly = refund.restockType === "NO_RESTOCK" && !rules.refundsWithoutRestockReturn;
+  return isMoneyOnly ? { ...refund, units: 0 } : refund;
 }
 
 /** Only ASCII letters, which every PostgreSQL folds in the same way. */

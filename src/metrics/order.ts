@@ -48,7 +48,7 @@ export interface DocumentLine {
   units: number;
   /** Units taken off by order edits before fulfilment, from a source that does not date them as changes. */
   removedUnits: number;
-  /** Before discounts; absent soldMinor is this times the units, but for Shopify's lines. */
+  /** Before discounts; times the units, it stands for an absent `soldMinor`, except for Shopify's lines. */
   unitPriceMinor: number | null;
   /** After all discounts: the value of the units placed and added, less those removed; null = the source does not say. */
   soldMinor?: number | null;

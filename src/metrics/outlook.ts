@@ -34,7 +34,7 @@ export type OutlookBasis = {
   ownDays: readonly DayCurve[];
 };
 
-/** How young cohorts will have ended when their windows close, in hundredths of units; intervals in the order of their levels. */
+/** The returns of incomplete cohort months when their windows close, rounded to hundredths of a unit; intervals in the order of their levels. */
 export type Outlook = {
   soldUnits: number;
   /** Returns so far inside the window. */
@@ -55,7 +55,7 @@ const USUAL_MONTHS = 6;
 const WIDENING = 1.25;
 /** The share of days, those with the most units per line, excluded from the usual lines. */
 const UNUSUAL_DAYS = 0.05;
-/** How alike the errors of two months are: they share a rate and a curve, but not their chance. */
+/** Correlation of the errors of two months: they share a rate and a curve, but chance varies. */
 const MONTHS_ALIKE = 0.5;
 
 /** The days whose curve is followed: the category's where enough of it came back within the horizon, else the store's. */
@@ -68,7 +68,7 @@ export function curveDaysOf(
   return returned >= FEWEST_CATEGORY_LINES ? category : store;
 }
 
-/** The model before a cohort is read. */
+/** The model before a month's own evidence. */
 type OutlookModel = {
   basis: OutlookBasis;
   curve: AgeCurve;
@@ -80,8 +80,8 @@ type OutlookModel = {
 };
 
 /**
- * M18: learns a selection's rate and its category's or store's curve. Null when the store sold on fewer than 60 days of
- * the base period or nothing of it came back.
+ * M18: learns a selection's rate and its category's or store's curve. Null when the curve has fewer than 60 days with sales in
+ * the base period, or none of its lines came back.
  */
 export function outlookModel(basis: OutlookBasis): OutlookModel | null {
   const { asOfDay, horizonDays } = basis;
@@ -136,7 +136,7 @@ export function outlookOf(
   const tails = levels
     .flatMap((level) => [(1 - level) / 2, (1 + level) / 2])
     .toSorted((left, right) => left - right);
-  // The rate is as sure either way, chance weighs more where much comes back at once; the wider of the two is given.
+  // The rate is equally certain in both; chance varies more where much comes back at once. The wider interval is given.
   const countsBy = (dispersion: number) => quantiles(tails, learned, coming / dispersion);
   const expected = (coming * learned.shape) / learned.weight;
   const [byLine, byUnit] = [countsBy(lineDispersion), countsBy(unitDispersion)];
@@ -248,8 +248,8 @@ function dispersionOf(
 }
 
 /**
- * Relative variance of the rate between complete months beyond chance, by the method of moments; few months count for
- * less than the usual one.
+ * Relative variance of the rate between complete months beyond chance, by the method of moments; with few months, the
+ * usual one weighs more.
  */
 function spreadOf({ asOfDay, windowDays, ownDays }: OutlookBasis, dispersion: number): number {
   const byMonth = Map.groupBy(ownDays, ({ day }) => monthOfDay(day));

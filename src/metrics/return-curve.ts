@@ -31,7 +31,7 @@ export interface PooledAge extends CurveFigures {
   soldUnits: number;
 }
 
-/** Who asks: as-of null = never synced; `orders`: of the selection (M6). */
+/** How curves are read: as-of null = never synced; `orders`: of the selection (M6). */
 interface CurveView {
   asOfDay: number | null;
   includeIncomplete: boolean;

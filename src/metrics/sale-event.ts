@@ -10,7 +10,7 @@ export type SaleEventBaseline = "matched_prior" | "selected_non_sale" | "prior_y
 
 /**
  * M15: the days a sale event is compared with: as many right before, or the same ones a year earlier
- * (29 February becomes 28 February). Null for `selected_non_sale`, which is no single period.
+ * (29 February becomes 28 February). Null for `selected_non_sale`, which is not one period.
  */
 export function baselinePeriod(event: DayRange, baseline: SaleEventBaseline): DayRange | null {
   switch (baseline) {

@@ -44,8 +44,8 @@ export function sumTotals(parts: Iterable<Totals>): Totals {
 const FEWEST_VALUED_PERCENT = 95;
 
 /**
- * M20: the part of the sold value that was paid back, to 6 decimals; null where the value of less than 95 % of the sold
- * units is known, and of nothing.
+ * M20: the part of the sold value that was paid back, to 6 decimals; null if the value of less than 95 % of the sold units is
+ * known, or is not above 0.
  */
 export function refundShare({
   soldUnits,
