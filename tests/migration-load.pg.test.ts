@@ -162,7 +162,7 @@ test("a session that holds the lock of migrations and never ends is named, and d
       migrating,
       /^Error: Another session has held the lock of migrations for 0\.005 minutes: wait/u,
     );
-    assert.deepEqual(lines, ["Another process migrates this database: waiting for it."]);
+    assert.deepEqual(lines, ["Another process is migrating this database: waiting for it."]);
   } finally {
     client.release(true);
     await holder.end();

@@ -46,7 +46,7 @@ const definedStatements = new Map<string, Statement>();
 /** Every statement of the query modules that were loaded, by name. */
 export const STATEMENTS: ReadonlyMap<string, Statement> = definedStatements;
 
-/** Enters a statement into the registry, where tests look at all of them at once. Throws for a name that is taken. */
+/** Adds a statement to the registry, whose statements are all tested. Throws for a name that is taken. */
 export function defineStatement(statement: Statement): Statement {
   if (definedStatements.has(statement.name)) throw new Error(`two statements are named ${statement.name}`);
   definedStatements.set(statement.name, statement);
@@ -69,8 +69,8 @@ export type Database = Queryable & {
     signal?: AbortSignal,
   ): Promise<Result>;
   /**
-   * The same on one snapshot, and the database refuses every write: for reading a lot by cursors. `shopKey` as `snapshot`
-   * has it; null = of no one workspace, where nothing holds the connection to one.
+   * The same on one snapshot, and the database refuses every write: for reading a lot by cursors. `shopKey`: as for `snapshot`;
+   * null: the rows of all workspaces.
    */
   longSnapshot<Result>(
     shopKey: number | null,
@@ -80,7 +80,7 @@ export type Database = Queryable & {
   close(): Promise<void>;
 };
 
-/** Connections of a pool now, and since it was opened how often a statement or transaction had to wait for one. */
+/** Connections of a pool now, and how often a statement or transaction has waited for one since it was opened. */
 type PoolUsage = { open: number; idle: number; most: number; waiting: number; waits: number };
 
 export type DatabasePool = Database & {

@@ -30,7 +30,7 @@ const MIGRATIONS_FOLDER = new URL("./migrations/", import.meta.url);
 const MIGRATIONS_TABLE = "schema_migration";
 const CREATE_MIGRATIONS_TABLE = `create table if not exists ${MIGRATIONS_TABLE}
   (id serial primary key, name varchar(255) not null, run_on timestamp not null, works_with text)`;
-/** The one that versions have always taken. */
+/** The same in every version. */
 export const MIGRATION_LOCK = 7_241_865_325_823_964n;
 
 /**
@@ -133,7 +133,7 @@ async function takeMigrationLock(
       MIGRATION_LOCK,
     ]);
     if (rows[0]?.isTaken === true) return;
-    if (isFirst) log("Another process migrates this database: waiting for it.");
+    if (isFirst) log("Another process is migrating this database: waiting for it.");
     if (Date.now() >= giveUpAt) break;
     await sleep(Math.min(BETWEEN_TRIES_MS, longestWaitMs), undefined, { signal });
   }
@@ -194,7 +194,7 @@ function sinceAdoption<Applied>(applied: readonly Applied[], nameOf: (each: Appl
 
 /** Instructions for a schema that this version can neither use nor migrate. */
 export const UNUSABLE = {
-  newer: "The database's schema is newer than this version of the service knows: install the newer version.",
+  newer: "The database's schema is newer than this version of the service: install the newer version.",
   older:
     'The database\'s schema is older than that of version 0.2.0: run "./returns migrate" of version 0.2.0 on it, then start this version.',
 } as const;
@@ -251,10 +251,10 @@ async function runPending(connection: Connection, folder: URL, log: (line: strin
   for (const name of await listMigrations(folder)) {
     if (applied.some((migration) => migration.name === name)) continue;
     const migration = await readMigration(folder, name);
-    // And so do those of 0.x, to which the first one is the last of theirs.
+    // So do those of 0.x, for which this version's first migration is the same as their last.
     if (isOf0x && migration.worksWith === FIRST_MIGRATION) migration.worksWith = OF_0_X.last;
     const run = migration.isOutside ? runOutside : runMigration;
-    await runInTurns(connection, (own) => run(own, migration), {
+    await runWithRetries(connection, (own) => run(own, migration), {
       name,
       log,
       isOutside: migration.isOutside,
@@ -262,13 +262,13 @@ async function runPending(connection: Connection, folder: URL, log: (line: strin
   }
 }
 
-type Turns = { name: string; log: (line: string) => void; isOutside?: boolean };
+type Retries = { name: string; log: (line: string) => void; isOutside?: boolean };
 
-/** Runs what changes tables or views, by default in one transaction, again from its beginning while others use them. */
-async function runInTurns(
+/** Changes tables or views, by default in one transaction; retries from the beginning while others use them. */
+async function runWithRetries(
   connection: Connection,
   work: (connection: Connection) => Promise<void>,
-  { name, log, isOutside = false }: Turns,
+  { name, log, isOutside = false }: Retries,
 ): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -277,7 +277,7 @@ async function runInTurns(
     } catch (error) {
       if (tries === MOST_TRIES || !LOCK_PROBLEMS.has((error as pg.DatabaseError).code)) throw error;
     }
-    if (tries === 1) log(`${name} waits until no statement uses the tables that it changes.`);
+    if (tries === 1) log(`${name}: waiting until no statement uses the tables to change.`);
     await sleep(BETWEEN_TRIES_MS);
   }
 }
@@ -379,13 +379,13 @@ async function changeEveryNode(connection: Connection): Promise<void> {
 async function secure(connection: Connection, log: (line: string) => void): Promise<void> {
   const isSpread = await isDistributed(connection);
   const change = async (work: (own: Connection) => Promise<void>): Promise<void> =>
-    runInTurns(
+    runWithRetries(
       connection,
       async (own) => {
         if (isSpread) await changeEveryNode(own);
         await work(own);
       },
-      { name: "What gives rights and views", log },
+      { name: "Granting rights and creating views", log },
     );
   await change(applyRoles);
   for (const view of await planWorkspaceViews(connection)) {
@@ -438,7 +438,7 @@ const WORKS_WITH = /^-- Works with (\w+)\.$/mu;
 const OUTSIDE = /^-- Outside of transactions\.$/mu;
 /** A comment, a quoted text or name, the end of a statement, or the text in between. */
 const TOKEN =
-  // oxlint-disable-next-line house/linear-patterns -- sees migrations of this project alone
+  // oxlint-disable-next-line house/linear-patterns -- reads only this project's migrations
   /--[^\n]*|\/\*.*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$((?:[A-Za-z_]\w*)?)\$.*?\$\1\$|;|[^-/'"$;]+|./gsu;
 
 /** Names of a folder's migrations, oldest first. */

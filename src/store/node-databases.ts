@@ -41,8 +41,8 @@ const UNDEFINED_TABLE = "42P01";
 /**
  * Opens connections to a node when it is first asked for. No request waits for that: the coordinator serves it until the node
  * has answered. A node that fails, or that servers cannot reach, is left to the coordinator and tried again after `retryMs`,
- * at the address that the cluster's catalogue names then. As often the catalogue is asked whether it still names that address:
- * a node that was removed has a catalogue of its own that nobody keeps up to date.
+ * at the address that the cluster's catalogue names then. Equally often it checks whether the catalogue still names that address:
+ * a node that was removed has a catalogue of its own, which is no longer updated.
  */
 export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases {
   const { coordinator, retryMs = RETRY_MS } = options;

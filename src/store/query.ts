@@ -142,7 +142,7 @@ export const MOST_FETCHED_BYTES = 16 * 1024 ** 2;
 
 /**
  * Opens a cursor over the rows of `select`, read in chunks of the given size; it is closed when it is exhausted. `longest`, for rows
- * that strangers make as long as they like: the bytes of the longest one, by which chunks have fewer rows.
+ * whose length others decide: the bytes of the longest one, by which chunks have fewer rows.
  */
 export function cursor<Row extends object, Inputs extends readonly unknown[] = []>(
   name: string,
@@ -184,7 +184,7 @@ export function copy<Inputs extends readonly Literal[]>(
 ): Query<[form: CopyForm, ...Inputs], Readable, Connection> {
   const { text } = defineStatement({ name, text: select });
   return async ({ client }, { list, options }, ...inputs) => {
-    // The time is that of whoever reads it.
+    // Its duration depends on the reader.
     await client.query("set local statement_timeout = 0");
     const literal = (_: string, number: string): string => literalOf(inputs[Number(number) - 1] ?? null);
     const withValues = text.replaceAll(/\$(\d+)/gu, literal);

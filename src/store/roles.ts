@@ -35,7 +35,7 @@ export async function applyRoles(connection: Connection): Promise<void> {
   for (const statement of await planRoles(connection)) await connection.client.query(statement);
 }
 
-/** Takes the roles' functions from everybody again, on every node: on a node that joins, Citus makes them open to all. */
+/** Revokes everybody's right to the roles' functions again, on every node: on a node that joins, Citus makes them open to all. */
 export async function closeFunctions(connection: Connection): Promise<void> {
   const groups = await listRoles(connection, ROLES.map(groupOf));
   if (groups.length === 0) return;
@@ -43,7 +43,7 @@ export async function closeFunctions(connection: Connection): Promise<void> {
     await connection.client.query(`revoke execute on function ${signature} from public`);
 }
 
-/** Temporary tables and large objects are open to everybody by default, and tables in databases of before PostgreSQL 15. */
+/** Open to everybody by default: temporary tables, large objects and, in databases from before PostgreSQL 15, creating tables. */
 function planDatabase(state: DatabaseStateRow, roles: readonly DatabaseRole[]): string[] {
   const { database_name: name, temporary_is_open: temporaryIsOpen } = state;
   const statements: string[] = state.outside_schema.map(

@@ -15,7 +15,7 @@ const ALL_TAKEN = "Too many tables are being read now: try again in a minute.";
 export const PART_BYTES = 65_536;
 
 /**
- * Streams what `make` reads of a shop, all from one snapshot, and comes back when `make` has. Throws `StreamsBusy`, and what
+ * Streams what `make` reads of a shop, all from one snapshot, and resolves when `make` has. Throws `StreamsBusy`, and what
  * `make` throws.
  */
 export type OpenStream = (
@@ -23,7 +23,7 @@ export type OpenStream = (
   make: (connection: Connection) => Promise<AsyncIterable<Uint8Array>>,
 ) => Promise<Readable>;
 
-/** Takes one of the two places that a workspace has for streams until the transaction ends; false = both are taken. */
+/** Takes one of a workspace's two places for streams until the transaction ends; false = both are taken. */
 const tryLockStream = requireValue<boolean, [shopKey: number], Connection>(
   "try_lock_stream",
   `select case when pg_try_advisory_xact_lock(hashtextextended('table stream 1', $1)) then true
@@ -34,7 +34,7 @@ const tryLockStream = requireValue<boolean, [shopKey: number], Connection>(
 /**
  * A stream holds a connection and its snapshot until it ends: at most `longestMs`, and no longer than `stallMs` for a reader
  * that takes nothing. One that is destroyed cancels its statement and closes when its place is free; one that fails is
- * destroyed: a part never ends well.
+ * destroyed, so that a part never looks complete.
  */
 export function createStreams(
   database: DatabasePool,

@@ -28,8 +28,8 @@ export type Member = {
 
 /**
  * The workspace of an admitted request. Every query function of the request path takes one, and only admission and
- * `loadWorkspace`, which takes an admitted one or a member of one, make one: a query can never run for a tenant whose
- * token or member was not checked.
+ * queries/workspace-load.ts make one, for an admitted workspace or member or where the caller has checked the right in
+ * another way: a query can never run for a tenant without such a check.
  */
 export type Workspace = {
   readonly [admitted]: true;

@@ -5,7 +5,7 @@ import { SERVED_READINESS } from "./workspace-directory.ts";
 const ENDPOINT_KINDS = ["webhook", "slack", "email"] as const;
 export type EndpointKind = (typeof ENDPOINT_KINDS)[number];
 
-/** "person": somebody paused it. "failing": no try succeeded for a day. "gone": it said so. "refused": its recipient was. */
+/** "failing": no attempt succeeded for a day. "gone": it accepts no more messages. "refused": the recipient or the message was. */
 export type PauseReason = "person" | "failing" | "gone" | "refused";
 
 /** One endpoint without its secrets. */
@@ -93,7 +93,7 @@ export const loadDelivery = queryRow<DeliveryRow, [place: EndpointPlace]>(
   ({ shopKey, endpointId }) => [shopKey, endpointId],
 );
 
-/** Records the result of that test message. Primary key. */
+/** Records the result of the test message requested at `askedAt`. Primary key. */
 export const recordTest = command<
   [place: EndpointPlace, askedAt: Date, isDelivered: boolean, answer: string]
 >(

@@ -326,7 +326,7 @@ type WatchedMonthsRow = {
 type WatchedRange = {
   firstMonth: number;
   lastMonth: number;
-  /** The months from here to `lastMonth` decide which SKUs are watched unasked. */
+  /** The months from here to `lastMonth` decide which SKUs are watched automatically. */
   firstRankedMonth: number;
   rankedSkus: number;
 };
@@ -429,7 +429,7 @@ export type WarningEpisodeRow = {
   is_announced: boolean;
   /** For an unannounced one: whether it warned itself. */
   has_warned: boolean;
-  /** null = of before there were ids. */
+  /** null = stored before there were ids. */
   episode_id: string | null;
 };
 

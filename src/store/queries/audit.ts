@@ -14,7 +14,7 @@ export type AuditEvent = {
   before?: Readonly<Record<string, unknown>> | null;
 };
 
-/** Who did what in a workspace. Belongs into the transaction of the action itself. */
+/** Who did what in a workspace. Call it in the transaction of the action itself. */
 export const insertAuditEvent = command<[shopKey: number, event: AuditEvent]>(
   "insert_audit_event",
   `insert into audit_event (shop_key, actor, action, detail, origin, before) values ($1, $2, $3, $4, $5, $6)`,
@@ -22,8 +22,8 @@ export const insertAuditEvent = command<[shopKey: number, event: AuditEvent]>(
 );
 
 /**
- * Who did what to the installation: people to their own ways in, operators to people and plans, and what erased a
- * workspace. Belongs into the transaction of the action itself.
+ * Who did what to the installation: people to their own sign-in, operators to people and plans, and what erased a
+ * workspace. Call it in the transaction of the action itself.
  */
 export const insertInstallationEvent = command<[event: AuditEvent]>(
   "insert_installation_event",

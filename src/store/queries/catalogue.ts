@@ -104,7 +104,7 @@ export const listNamedSkus = queryColumn<string, [shopKey: number], Connection>(
          union select sku from order_line where shop_key = $1 and sku is not null`,
 );
 
-/** The products of the variants of some SKUs, to which they may owe their title. Index variant_by_sku. */
+/** The products of the variants of some SKUs, whose titles may come from these variants. Index variant_by_sku. */
 export const listProductsOfSkus = queryColumn<string, [shopKey: number, skus: readonly string[]], Connection>(
   "list_products_of_skus",
   "select distinct v.product_gid from variant v where v.shop_key = $1 and v.sku = any($2)",

@@ -122,7 +122,7 @@ export const touchSession = command<[sessionHash: Buffer, now: Date, idleUntil: 
   "update console_session set last_seen_at = $2, idle_until = $3 where session_hash = $1",
 );
 
-/** Renews the id of a session after reauthentication, by primary key; false = it has ended. `mayOperate`: as an operator's, if it was. */
+/** Renews the id of a session after reauthentication, by primary key; false = it has ended. `mayOperate`: it keeps an operator's rights. */
 export const renewSession = queryAny<
   [
     userId: string,
@@ -214,7 +214,7 @@ const rightsOf = (userId: string): string =>
 /** In SQL, whether the person of a link `l` has the same rights as when it was created. */
 export const HAS_ITS_RIGHTS = `l.rights is not distinct from ${rightsOf("l.user_id")}`;
 
-/** The link stores its person's current rights: after any change it no longer works. */
+/** The link stores its person's current rights: after any change of these it no longer works. */
 export const insertLink = command<[link: NewLink]>(
   "insert_link",
   // Not "values", in which Citus takes no subquery.
@@ -260,7 +260,7 @@ export const deleteLinks = queryColumn<string | null, [userId: string]>(
 
 /**
  * Consumes a link, by primary key, and returns whose it is; null = there is no such link, it was used or has expired, or its
- * person may do something else by now. Of several requests at once one succeeds: the others wait for its row, and then find it used.
+ * person's rights have changed. Of several requests at once one succeeds: the others wait for its row, and then find it used.
  */
 export const useLink = queryRow<LinkRow, [linkHash: Buffer, now: Date]>(
   "use_link",
@@ -313,7 +313,7 @@ export type NewPasskey = {
   transports: readonly string[];
 };
 
-/** Stores a passkey; false = it is known already, also another person's. */
+/** Stores a passkey; false = it is known already, even as another person's. */
 export const insertPasskey = queryAny<[userId: string, name: string, passkey: NewPasskey, now: Date]>(
   "insert_passkey",
   `insert into console_passkey

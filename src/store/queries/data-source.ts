@@ -63,7 +63,7 @@ type RegisteredRow = {
   source: string;
   kind: SourceKind;
   account: string | null;
-  /** When it is polled by the clock, or should have been; null = not before it is requested. */
+  /** When its scheduled poll is or was due; null = only on request. */
   poll_at: Date | null;
 };
 
@@ -86,7 +86,7 @@ export async function registerConnection(
   await queueConnection(database, shopKey, source, kind, pollAt);
 }
 
-/** When the clock has a connection polled next; null = as it is. Primary key. */
+/** When the next scheduled polls of a connection are due; null = unchanged. Primary key. */
 export const setNextPolls = command<
   [shopKey: number, source: string, next: { pollAt: Date | null; rereadAt: Date | null }]
 >(
@@ -163,7 +163,7 @@ export type AccountRow = {
   status: string | null;
 };
 
-/** A workspace that the directory found, as its own rows have it; null = they are of another account, or gone. Primary keys. */
+/** A workspace that the directory found, by its own rows; null = they are of another account, or gone. Primary keys. */
 export const findAccountWorkspace = queryRow<AccountRow, [shopKey: number, source: string, account: string]>(
   "find_account_workspace",
   `select w.shop_key, w.shop_domain, s.settings, s.sealed_credentials, s.status

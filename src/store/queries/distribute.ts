@@ -156,8 +156,8 @@ export const distributeFunction = queryColumn<string, [name: string, colocateWit
 export type WorkspaceNodeRow = { node: number; shard: number };
 
 /**
- * Where a workspace's rows are; any bigint has a place. Every node has this catalogue. All tables are co-located; of this one
- * admission may ask.
+ * Where a workspace's rows are; any bigint has a place. Every node has this catalogue. All tables are co-located; this is one
+ * that admission may query.
  */
 export const findWorkspaceNode = requireRow<WorkspaceNodeRow, [shopKey: number]>(
   "find_workspace_node",

@@ -155,7 +155,7 @@ export const countStaged = requireRow<StagedCounts, [], Connection>(
                 (select count(*) from staged_sale_event where deleted) as deleted_sale_events`,
 );
 
-/** Of what is staged of an order: a fetch of them, as objects, is in memory. */
+/** Limit of the staged rows of an order: a fetch of orders is in memory as objects. */
 export const MOST_ORDER_BYTES = 4 * 1024 ** 2;
 const IS_TOO_LARGE = `sum(octet_length(s.rows)) > ${MOST_ORDER_BYTES}`;
 const ROWS_OF_ORDER = "string_agg(s.rows, ',' order by s.line_number)";
@@ -233,7 +233,7 @@ export const openDeletedSaleEvents = cursor<Pick<SaleEventRow, "slug">>(
 
 const WITHOUT_UNUSABLE = "set image_url = null where image_url !~* '^https?://[^/[:space:]]' returning 1";
 
-/** Takes image addresses that are not http(s) from the staged rows: pages show them. Returns how many. */
+/** Removes image addresses that are not http(s) from the staged rows, because pages show them. Returns how many. */
 export const dropUnusableImages = requireValue<number, [], Connection>(
   "drop_unusable_images",
   `with p as (update staged_product ${WITHOUT_UNUSABLE}), v as (update staged_variant ${WITHOUT_UNUSABLE})

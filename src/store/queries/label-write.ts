@@ -54,7 +54,7 @@ export const removeLabels = queryColumn<string, SomeLabels, Connection>(
 
 /**
  * M10: finds what some labels of a source belong to: by a return it names or its tracking number, else by the order id it
- * names, else by the order's name. What fits several fits none. Primary key of return_label, indexes
+ * names, else by the order's name. What matches several matches none. Primary key of return_label, indexes
  * return_tracking_by_number and order_reference_by_name.
  */
 export const matchLabels = command<SomeLabels, Connection>(
@@ -165,7 +165,7 @@ const INSERT_UNMATCHED = `insert into unmatched_label (shop_key, source, label_i
        select from label_share s where s.shop_key = $1 and s.source = b.source and s.label_id = b.label_id)`;
 
 /**
- * M10: brings some labels of a source up to date among the unmatched; belongs after they were split. Primary keys of
+ * M10: brings some labels of a source up to date among the unmatched; call it after they were split. Primary keys of
  * unmatched_label and return_label, label_share_by_label.
  */
 export const refreshUnmatched = inOrder<

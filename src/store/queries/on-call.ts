@@ -32,7 +32,7 @@ export const listDueRuns = query<DueRunsRow>(
           group by q.kind`,
 );
 
-/** The upkeep of the installation, or the workspace that is late most, and how long ago it should have been done; 0 = it is not late. */
+/** The upkeep of the installation, or of the most overdue workspace, and how long it has been overdue; 0 = it is not. */
 type TaskDelayRow = { task: "upkeep" | "shops"; late_seconds: number };
 
 /** One row for each that there is. Primary key of schedule, run_queue_shops. */
@@ -118,7 +118,7 @@ export function overdueSeconds(rows: readonly SyncMetricsRow[], kind: SourceKind
 
 /**
  * How long ago a source of the kind was synced, in seconds: the newest sync, or where none ever succeeded the time since the
- * first was connected. Those that refused us wait for a person and do not count; null = there are no others.
+ * first was connected. Those that refused our credentials wait for a person and do not count; null = there are no others.
  */
 export function syncAgeSeconds(rows: readonly SyncMetricsRow[], kind: SourceKind): number | null {
   const own = rows.filter((row) => row.kind === kind && row.status !== "disconnected");

@@ -67,7 +67,7 @@ export const listRedactedLabels = query<RedactedLabel, [shopKey: number, source:
                              where q.shop_key = $1 and q.return_id = l.source_return_id))`,
 );
 
-/** The bytes of the document `d`, as SQL: none is read but a compressed one, which is long. */
+/** The bytes of the document `d`, as SQL: it is read only if it is compressed, as long ones are. */
 export const DOCUMENT_BYTES = `case when pg_column_compression(d.document) is null then pg_column_size(d.document)
                 else octet_length(d.document::text) end`;
 

@@ -73,7 +73,7 @@ const NAMES: Record<Shape, (parameters: number) => BlockNames> = {
   year: (after) => ({ year: `$${after + 1}` }),
 };
 
-/** The shape of blocks and its values. Most rankings read one month or year: to look for others in vain takes as long. */
+/** The shape of blocks and its values. Most rankings read one month or year: looking for other blocks would take as long again. */
 function shapeOf({ quarters, months, years, lessMonths }: Blocks): [Shape, values: unknown[]] {
   const [isMonths, isOne] = [
     years.length + lessMonths.length === 0,

@@ -98,7 +98,7 @@ export const findDatabaseState = requireRow<DatabaseStateRow, [roles: readonly s
 
 export type LoginRow = {
   name: string;
-  /** A superuser, or another that rights do not hold back. */
+  /** A superuser, or another login that rights do not restrict. */
   is_privileged: boolean;
   may_create: boolean;
   database_name: string;

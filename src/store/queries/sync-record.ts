@@ -175,7 +175,7 @@ export const askForTrackings = command<[shopKey: number, source: string], Connec
 
 /**
  * Adds a record without content for each stored order whose id begins with `prefix` that the fetched records of `part` do not
- * name any more. `visibleFrom` (YYYY-MM-DD; null = whenever) spares the orders of earlier days, which the list cannot name.
+ * name any more. `visibleFrom` (YYYY-MM-DD; null = any day) leaves out the orders of earlier days, which the list cannot name.
  */
 export const addGoneOrders = command<
   [shopKey: number, source: string, listed: { prefix: string; part: string; visibleFrom: string | null }],

@@ -43,7 +43,7 @@ export const askForRun = queryRow<{ requested_at: Date; run_after: Date }, [requ
 );
 
 /**
- * Requests a run of a connection; a worker starts it within about a second. Any process may call it, on a pool or inside its own
+ * Requests a run of a connection; a worker starts it within about a second of its due time. Any process may call it, on a pool or inside its own
  * transaction. Bursts collapse: besides the active run at most one request of each kind waits, and a request during a run causes
  * another run afterwards. A person's request ends the wait after a failure. Returns the time of the request, by the database's
  * clock, null if there is no such connection.
@@ -64,7 +64,7 @@ const FIRST_OF_SOURCE = `(r.kind = 'backfill'
                    r.run_after, r.kind`;
 const WITH_SOURCE = "join data_source s on s.shop_key = r.shop_key and s.source = r.source";
 
-/** A connection as a worker finds it when it looks. */
+/** A connection as a worker finds it when it polls. */
 export type SourceStateRow = {
   kind: SourceKind;
   /** null = it was never read. */
@@ -75,13 +75,13 @@ export type SourceStateRow = {
   is_open: boolean;
   /** When the next of its requests is due, or was; null = none waits. */
   request_at: Date | null;
-  /** When the clock has it polled, or orders with open returns read again; null = that is requested already, or it waits for a person. */
+  /** When its scheduled poll, or reading orders with open returns again, is due; null = requested already, or it waits for a person. */
   poll_at: Date | null;
   reread_at: Date | null;
   now: Date;
 };
 
-/** When the clock has the connection `s` of `w` polled: a condition, the kind of run and the column, as SQL. */
+/** When a scheduled poll of the connection `s` of `w` is due: a condition, the kind of run and the column, as SQL. */
 const byClock = (isOwn: string, kind: string, column: string): string =>
   `case when ${IS_CONNECTED} and not ${IS_STOPPED} and ${isOwn}
                        and not exists (select from sync_request r where r.shop_key = $1 and r.source = $2 and r.kind = ${kind})
@@ -153,7 +153,7 @@ export const findRequest = queryRow<OpenRequestRow, [shopKey: number, source: st
           where r.shop_key = $1 and r.source = $2 and r.kind = $3`,
 );
 
-/** The request has had its run. Requests made since that run began remain, as a separate request. */
+/** Ends a request after its run. Requests made since that run began remain, as a separate request. */
 export const answerRequest = command<
   [request: Pick<SyncRequestRow, "shop_key" | "source" | "kind" | "asked">]
 >(
@@ -168,7 +168,7 @@ export const answerRequest = command<
   (request) => [request.shop_key, request.source, request.kind, request.asked],
 );
 
-/** The run did not do it: the next one is due after `delayMs`. */
+/** Keeps a request that its run did not fulfil: the next run is due after `delayMs`. */
 export const postponeRequest = command<
   [
     request: Pick<SyncRequestRow, "shop_key" | "source" | "kind">,

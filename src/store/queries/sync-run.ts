@@ -70,7 +70,7 @@ export const finishRun = queryAny<
   ],
 );
 
-/** When a run began that a later one took the place of. */
+/** A run that a later one replaces, and when it began. */
 type QuietRunRow = { source: string; kind: SyncKind; started_at: Date };
 
 const removeEarlierQuietRuns = query<QuietRunRow, [shopKey: number, runId: string]>(
@@ -91,8 +91,8 @@ const countQuietRun = command<[shopKey: number, run: QuietRunRow]>(
 );
 
 /**
- * Counts the runs that said the same as this one, which changed nothing, and removes their rows: the newest has one. Belongs
- * into the transaction that ends the run. sync_run_quiet.
+ * Counts the earlier runs that, like this one, changed nothing, and removes their rows: only the newest has one. Call it in
+ * the transaction that ends the run. sync_run_quiet.
  */
 export async function countQuietRuns(connection: Connection, shopKey: number, runId: string): Promise<void> {
   for (const run of await removeEarlierQuietRuns(connection, shopKey, runId)) {

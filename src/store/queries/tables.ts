@@ -138,7 +138,7 @@ const COPY_FORMATS = {
   csv: {
     options: "format csv, header",
     values: {
-      // A spreadsheet runs text that begins with = + - @, a tab or a carriage return; the apostrophe makes it text.
+      // A spreadsheet runs text that begins with = + - @, a tab or a carriage return; an apostrophe before it prevents that.
       text: (column) =>
         `case when ascii(${column}) in (61, 43, 45, 64, 9, 13) then '''' || ${column} else ${column} end`,
       integer: asItIs,

@@ -72,7 +72,7 @@ export async function loadWorkspace(
   return loadAnyWorkspace(database, shopKey);
 }
 
-/** The same where the caller's right to the workspace was checked in another way, as an operator's. */
+/** The same where the right to the workspace was checked in another way, or the service itself needs it. */
 export async function loadAnyWorkspace(
   database: Queryable,
   shopKey: number,
