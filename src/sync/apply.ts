@@ -131,7 +131,7 @@ export async function rebuildDirtyCohorts(
   return months;
 }
 
-/** A plan of other shops' months makes a month of 42,000 lines take 1.4 times as long; to plan one of 20 lines takes longer than to run it. */
+/** A plan of other shops' months makes a month of 42,000 lines take 1.4 times as long; planning one of 20 lines takes longer than running it. */
 const FEW_UNITS = 10_000;
 
 /** `sums`: the SKUs of quarters and years to add up: all, or those whose cohort rows change. */
@@ -184,8 +184,8 @@ async function rollUpYears(
 }
 
 /**
- * Has the facts of a workspace follow the rules that it wants, in one step: only orders that these count differently are
- * projected again. Returns whether anything had to be done.
+ * Applies a workspace's current rules to its facts, in one step: only orders that they count differently are projected
+ * again. Returns whether anything had to be done.
  */
 export async function applyRules(database: Database, shopKey: number, stop?: AbortSignal): Promise<boolean> {
   if ((await loadRules(database, shopKey)).isApplied) return false;

@@ -90,7 +90,7 @@ export type SyncContext = {
   credentials: Credentials;
   /** Aborted when the worker stops: the connector throws the signal's reason at the next safe point. */
   signal: AbortSignal;
-  /** Aborted with `TurnOver` while others wait: a connector whose source may be as slow as it likes throws that where it can go on. */
+  /** Aborted with `TurnOver` while others wait: a connector whose source may be slow without limit throws that where a run can continue later. */
   turn?: AbortSignal | undefined;
   now(): Date;
   progress(progress: SyncProgress): void;
@@ -120,7 +120,7 @@ export type SyncOutcome = {
   isChanged?: boolean;
 };
 
-/** One sentence. It may quote what a source has answered: without what no database stores, and short enough for a page. */
+/** One sentence. It may quote a source's answer, so it is cleaned and shortened like a label. */
 class SourceError extends Error {
   constructor(sentence: string) {
     super(cleanLabel(sentence) ?? "");
@@ -137,7 +137,7 @@ export class SourceFailed extends SourceError {
   override name = "SourceFailed";
 }
 
-/** A run has had its slot for long while others wait: it yields, and continues after them. */
+/** A run has used its slot for long while others wait: it yields, and continues after them. */
 export class TurnOver extends Error {
   override name = "TurnOver";
 }

@@ -5,7 +5,7 @@ import type { NextRows } from "../store/query.ts";
 /** What is written of one chunk: `add` gathers an item, `write` writes them all. */
 type Portion<Item> = { add(item: Item): void; write(): Promise<void> };
 
-/** While this many items are gathered the database does not wait for its next statement: a millisecond or two. */
+/** Gathering this many items takes a millisecond or two, the longest that the database waits for its next statement. */
 const ITEMS_PER_TURN = 8;
 
 /**

@@ -105,11 +105,11 @@ type FactWriter = {
 };
 
 /** Number of orders per label look-up: it joins tables at the same cost for one or many. */
-const ORDERS_PER_LOOK = 5000;
+const ORDERS_PER_LOOKUP = 5000;
 
 /**
- * Opens a writer in a transaction in which `planForRun` was called. Facts travel by COPY to the node of the workspace; what hangs on
- * them is marked.
+ * Opens a writer in a transaction in which `planForRun` was called. Facts are sent by COPY to the workspace's node; what depends
+ * on them is marked.
  */
 export async function openFactWriter(
   connection: Connection,
@@ -151,7 +151,7 @@ export async function openFactWriter(
           await rows.send();
           await lines.put(rows.lines);
           waitingIds.push(...orderIds);
-          if (waitingIds.length >= ORDERS_PER_LOOK) await lookForLabels();
+          if (waitingIds.length >= ORDERS_PER_LOOKUP) await lookForLabels();
         },
       };
     },

@@ -33,7 +33,7 @@ export type StartedRun = {
 
 /**
  * Starts the due run of a source claimed by the caller. null: none is due, or the source is no longer connected, and its requests
- * are removed. From a store's first backfill on, its workspace waits for it.
+ * are removed. The start of a store's first backfill makes its workspace `backfilling`.
  */
 export async function startDueRun(
   database: Database,
@@ -98,7 +98,7 @@ async function settle(
     const delayMs = end.error === null ? 0 : RESUME_MS;
     await postponeRequest(transaction, request, { delayMs, isFailure: false });
   } else if (end.isRefused && isConnectedAnew(connection, current)) {
-    // The credentials that were refused are not those there are now.
+    // The refused credentials have been replaced.
     await postponeRequest(transaction, request, { delayMs: RESUME_MS, isFailure: false });
   } else if (end.isRefused) {
     await dropRequests(transaction, shopKey, source, null);

@@ -31,7 +31,7 @@ export async function readRecords(
   const refuseLong = ({ length }: string): void => {
     if (length > MAX_RECORD_CHARACTERS) throw fail(TOO_LONG);
   };
-  // Where the first line of the rest begins that was not looked at, and whether that is inside quotes.
+  // Where the first line of the rest that was not examined begins, and whether that is inside quotes.
   let [lineStart, isOpen] = [0, false];
   /** Reads the whole records of a chunk, and returns the rest. */
   const readWhole = (chunk: string, isEnd: boolean): string => {

@@ -55,7 +55,7 @@ export type FileFormat<Row = never> = {
 
 /** The column that marks it. */
 export const DELETED = "deleted";
-/** The column by which a row is taken as its source states it, where one that is written by hand would be a mistake. */
+/** The column that marks a row as stated by its source: it may have values that are errors in a row written by hand. */
 const AS_STATED = "as_stated";
 
 const RETURN_STATUSES = ["REQUESTED", "OPEN", "CLOSED", "DECLINED", "CANCELED"] as const;
@@ -215,7 +215,7 @@ function orderFormat<Row extends OfOrder>(
 const orderId = needed(text("order_id"));
 const lineId = needed(text("line_id"));
 
-/** A refund that is as its source states it may exceed its line, and is staged so. */
+/** A refund marked as stated by its source may exceed its line. */
 type Stated = { isAsStated: boolean };
 
 /** In the order in which they are read. */
@@ -248,7 +248,7 @@ export const FILE_FORMATS = {
       unit_cost_minor: money("unit_cost", () => false),
       image_url: label("image_url", MAX_URL_BYTES),
       options: {
-        // The platform allows as many.
+        // The platform allows three.
         columns: [1, 2, 3].flatMap((number) => [`option${number}_name`, `option${number}_value`]),
         read: readOptions,
         write: (options) =>
@@ -408,7 +408,7 @@ function changeText({ changedAt, units: changed, by }: LineChange): string {
 
 /**
  * M20: as stated, else of a price with its discount, rounded once for all units; of a price alone only where rounding it would
- * lose what units add up to. A price of Shopify may include tax, and says nothing alone.
+ * lose what units add up to. A price of Shopify may include tax, so it is not used alone.
  */
 function readSoldMinor(row: CsvRow, { currencyCode }: RowContext): number | undefined {
   const soldMinor = row.money("sold_amount", currencyCode, true);

@@ -7,7 +7,7 @@ import { createGunzip } from "node:zlib";
 import { FILE_NAMES, type FileName } from "./file-formats.ts";
 import { ImportError } from "./problems.ts";
 
-/** How the name of a file may end. */
+/** The endings of file names. */
 export const FILE_ENDINGS = [".csv", ".csv.gz", ".parquet"] as const;
 
 /** One file of an import folder; `fileName` is as it stands there, with one of the endings. */
@@ -173,7 +173,7 @@ function countLineBreaks(chunk: Buffer): number {
   return count;
 }
 
-/** How many line breaks lie before the first bytes that are no UTF-8; a character cut by the chunk's start is passed. */
+/** How many line breaks precede the first bytes that are not UTF-8; a character cut off by the chunk's start is skipped. */
 function lineOfBadBytes(chunk: Buffer): number {
   let lines = 0;
   let start = 0;
@@ -233,8 +233,8 @@ const SHOPIFY_EXPORT = ["Name", "Financial Status", "Lineitem quantity"];
 const HEADER_BYTES = 4096;
 
 /**
- * Throws ImportError when the columns are those of an order export of Shopify's admin. It has what was refunded of an order, but
- * neither of which line nor when: taken for returns, it would make wrong rates.
+ * Throws ImportError when the columns are those of an order export of Shopify's admin. It has the refunded amount of an order, but
+ * neither the lines nor the times: imported as returns, it would give wrong rates.
  */
 export function refuseOrderExport(fileName: string, columns: readonly string[]): void {
   if (!SHOPIFY_EXPORT.every((name) => columns.includes(name))) return;
@@ -248,7 +248,7 @@ export function refuseOrderExport(fileName: string, columns: readonly string[]):
 async function refuseOrderExports(folder: string, present: readonly string[]): Promise<void> {
   for (const fileName of present.filter((name) => name.endsWith(".csv"))) {
     const path = join(folder, fileName);
-    // A pipe without a writer would be waited for.
+    // Reading a pipe without a writer would never end.
     if ((await stat(path).catch(() => null))?.isFile() !== true) continue;
     const start = createReadStream(path, { end: HEADER_BYTES, encoding: "utf8" });
     const [text = ""] = (await start.toArray().catch(() => [])) as string[];

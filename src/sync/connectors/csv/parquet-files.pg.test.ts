@@ -425,12 +425,12 @@ const REFUSED: { title: string; name?: string; bytes: Buffer | Promise<Buffer>; 
   {
     title: "a page that does not state its size",
     bytes: hostile({ header: FIRST_VERSION, page: gzipSync(Buffer.alloc(100_000)) }),
-    message: /the column order_id is damaged or cut off \(a page states a size that is none\)$/u,
+    message: /the column order_id is damaged or cut off \(a page states an invalid size\)$/u,
   },
   {
     title: "a page whose size is text",
     bytes: hostile({ header: { 2: words("xx"), ...FIRST_VERSION } }),
-    message: /a page states a size that is none/u,
+    message: /a page states an invalid size/u,
   },
   {
     title: "a page with levels of a negative length",
@@ -440,7 +440,7 @@ const REFUSED: { title: string; name?: string; bytes: Buffer | Promise<Buffer>; 
         8: struct({ 1: whole(1), 2: whole(0), 3: whole(1), 4: whole(0), 5: whole(-9), 6: whole(-9) }),
       },
     }),
-    message: /a page states a size that is none/u,
+    message: /a page states an invalid size/u,
   },
   {
     title: "a UUID of 16 kB",

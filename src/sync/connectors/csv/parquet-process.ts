@@ -8,7 +8,7 @@ import { deltaBinaryUnpack, deltaLengthByteArray } from "hyparquet/src/delta.js"
 import { byteStreamSplit } from "hyparquet/src/encoding.js";
 import { parquetMetadata } from "hyparquet/src/metadata.js";
 import { deserializeTCompactProtocol, readVarInt } from "hyparquet/src/thrift.js";
-// Nothing else of the service: what is loaded, every import waits for.
+// Imports little: every import of a Parquet file waits until this process has loaded.
 import { CELL_END, FileProblem, textsOf, type ParquetTop, type ValueText } from "./parquet-values.ts";
 
 /**
@@ -256,7 +256,7 @@ function openColumn(
 /** A size or count as a page states it, which the library passes on unchecked: every limit compares it. */
 function wholeNumber(stated: unknown): number {
   if (Number.isSafeInteger(stated) && (stated as number) >= 0) return stated as number;
-  throw new RangeError("a page states a size that is none");
+  throw new RangeError("a page states an invalid size");
 }
 
 type NextValue = () => string | undefined;
@@ -372,10 +372,10 @@ function refuseBackwardBlocks({ view }: { view: DataView }): void {
   if (!(blockSize > 0 && miniblocks > 0)) throw new RangeError("a block has no values");
 }
 
-/** More than any number has, with the bytes before it that say what it is. */
+/** More than any number has, with the bytes before it that state its kind. */
 const MOST_NUMBER_BYTES = 32;
 
-/** Refuses a number that goes on and on: the library makes it a BigInt, in a time that grows with the square of its length. */
+/** Refuses a number without end: the library makes it a BigInt, in a time that grows with the square of its length. */
 class NumberView extends DataView<ArrayBufferLike> {
   #length = 0;
 

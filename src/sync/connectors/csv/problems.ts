@@ -46,7 +46,7 @@ export class ImportError extends Error {
   override name = "ImportError";
 }
 
-/** What no row is too large for, but all of them together, in a sentence; null: the error is another. */
+/** The sentence for rows that are too large together, although none is by itself; null: another error. */
 export function tooMuch(error: unknown, files: readonly FolderFile[]): ImportError | null {
   if (error instanceof TooManyKeys) return manyKeys(error, files);
   const problem = TOO_LARGE[(error as { code?: string }).code ?? ""];

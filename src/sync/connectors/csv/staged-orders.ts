@@ -30,8 +30,8 @@ type StagedRow = [
 const MOST_TOGETHER = 64 * 1024;
 
 /**
- * Takes rows of the order files to the stage. Those of an order that stand together, as exports have them, become one row of it: a
- * thirtieth of the rows to write and to sort. `values` are those of `orderFormat`, and whether the row is deleted.
+ * Stages rows of the order files. Consecutive rows of an order, as in exports, become one staged row: a thirtieth as many to
+ * write and sort. `values` are those of `orderFormat`, and whether the row is deleted.
  */
 export function openOrderStage(connection: Connection): CopyBuffer {
   const buffer = openCopyBuffer(connection, "staged_order_row (line_number, order_id, rows)");

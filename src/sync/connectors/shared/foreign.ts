@@ -47,12 +47,12 @@ export function object<Properties extends TProperties>(
   return Type.Object(properties, { ...options, title });
 }
 
-/** Null and an absent member are none. */
+/** May be null or absent. */
 export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Optional(Type.Union([schema, Type.Null()]));
 }
 
-/** The same, and so is ''. */
+/** The same; '' counts as absent, too. */
 export function optional<Schema extends TSchema>(schema: Schema) {
   const { description = "" } = schema as { description?: string };
   return nullable(Type.Union([schema, Type.Literal("")], { description }));
@@ -69,7 +69,7 @@ export const Whole = Type.Refine(
   Type.Union([Type.Integer(), Type.String({ pattern: "^-?[0-9]+$" })], { description: "a whole number" }),
   (value: number | string) => Number.isSafeInteger(Number(value)),
 );
-/** With more in it than blanks. */
+/** Not blank. */
 export const Filled = Type.Refine(
   Type.String({ description: "text" }),
   (value: string) => cleanLabel(value) !== null,

@@ -15,10 +15,10 @@ import { SourceFailed, SourceRefused } from "../../connector.ts";
 export type RetryPolicy = {
   /** Attempts per request, including the first. */
   tries: number;
-  /** Before the second try; it doubles with every further one up to `maxDelayMs`, a random half of it taken off. */
+  /** Before the second attempt; it doubles with each further one, up to `maxDelayMs`, and is shortened at random by up to half. */
   firstDelayMs: number;
   maxDelayMs: number;
-  /** How long one answer may take; null = a body may take as long as it comes. */
+  /** How long one answer may take; null = no limit, for a long body. */
   timeoutMs: number | null;
   /** How often a source may request a pause, which does not count as an attempt, and the longest pause. */
   slowdowns: number;
@@ -55,7 +55,7 @@ export type HttpSource = {
   title: string;
   /** Where it is, for sentences about a source that each customer has at another address. */
   address?: string;
-  /** Whether a stranger has named its address: connections then lead to public ones alone. */
+  /** Whether its address comes from outside: then only public addresses are connected to. */
   isForeign?: boolean;
   signal: AbortSignal;
   retryPolicy: RetryPolicy;
@@ -198,7 +198,7 @@ async function sendOnce<Body>(
   }
 }
 
-/** As `fetch`, over https and a connection of its own that leads to no address but a public one. */
+/** As `fetch`, over https and a separate connection, only to public addresses. */
 async function fetchPublic(url: URL | string, init: RequestInit): Promise<Response> {
   const route = { protocol: "https:", allowed: blockListOf([]) };
   const { hostname } = new URL(url);
@@ -271,7 +271,7 @@ export function isOwnUrl(url: URL, isOwnHost: (host: string) => boolean): boolea
 export type JsonSource = HttpSource & {
   /** Where its API keys are made: "Settings → API Settings". */
   keyPlace: string;
-  /** Where its API begins; no other place is ever sent the headers. */
+  /** Where its API begins; the headers are sent nowhere else. */
   baseUrl: URL;
   /** Those that carry the key. */
   headers: Record<string, string>;

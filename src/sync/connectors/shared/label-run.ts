@@ -149,7 +149,7 @@ async function runLabelSync<Cursor, Position extends LabelPosition>(
     signal.throwIfAborted();
     const page = await reader.readPage(position, cursor, context);
     ({ position, isLast } = page);
-    // Of a last page without records nothing is left to continue.
+    // After a last page without records there is nothing to continue.
     if (!isLast || page.records.length > 0) {
       await database.transaction(async (connection) => {
         await insertRecords(connection, shopKey, source, page.records);

@@ -119,9 +119,9 @@ function foldName(name: string): string {
   return name.trim().toLowerCase();
 }
 
-/** What the operator chose about the products of a store. */
+/** The operator's settings for the products of a store. */
 export type ProductSettings = {
-  /** Where a product's family stands, if not in its type; of Shopify alone. */
+  /** The metafield that names a product's family, if its type does not; only for Shopify. */
   familyMetafield: { namespace: string; key: string } | null;
   familyTagPrefix: string | null;
   /** Name of the option that marks used variants, in lower case. */
@@ -130,7 +130,7 @@ export type ProductSettings = {
   usedConditions: ReadonlySet<string>;
 };
 
-/** How the operator chooses them; `familyTag` describes the option of the tag's prefix. */
+/** The options for them; `familyTag` describes that of the tag's prefix. */
 export const productOptions = (familyTag: string): SettingOption[] => [
   {
     setting: "familyTagPrefix",

@@ -37,8 +37,8 @@ export type StoreRun<Cursor> = SyncContext & {
 export type FetchedRecord = { part: string; recordId: string; parentId: string | null; record: unknown };
 
 /**
- * Runs `work` and stores the cursor it leads to in one transaction: what is remembered is true whenever the run ends.
- * `work` returns null where the cursor stays.
+ * Runs `work` and stores the cursor it returns in one transaction, so that the stored cursor is right whenever the run ends.
+ * `work` returns null to leave the cursor unchanged.
  */
 export async function step<Cursor>(
   run: StoreRun<Cursor>,
@@ -277,7 +277,7 @@ async function stageProducts(
   return true;
 }
 
-/** Rows of one key stand together; the last key's rows of a fetch may go on in the next one. */
+/** Rows of one key are consecutive; those of a fetch's last key may continue in the next fetch. */
 function openGroups<Fetched, Item>(
   nextRows: NextRows<Fetched>,
   keyOf: (row: Fetched) => string,

@@ -141,7 +141,7 @@ async function fetchAndApply(run: ShopifyRun): Promise<SyncOutcome> {
   return applyFetched(run, new Date(run.cursor.listedAt ?? watermark));
 }
 
-/** A run that was cut off behind its list is continued with it. */
+/** A run that was interrupted after its list is continued with that list. */
 async function listOnce(run: ShopifyRun, watermark: string): Promise<void> {
   const listedAt = run.now();
   const earlier = run.cursor.listedAt;
@@ -273,7 +273,7 @@ const RETURN_FIELDS = ["id", "admin_graphql_api_id", "order"];
 
 /**
  * A shop's webhook subscriptions, with only the fields that identify the record: orders arrive without the customer. The privacy
- * topics cannot be subscribed to here: they belong into the app's own configuration.
+ * topics cannot be subscribed to here: they belong in the app's own configuration.
  */
 const SUBSCRIPTIONS: readonly Subscription[] = [
   ...["APPROVE", "CANCEL", "CLOSE", "DECLINE", "PROCESS", "REOPEN", "REQUEST"].map((event) => ({

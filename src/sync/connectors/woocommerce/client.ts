@@ -11,10 +11,10 @@ const Amount = Type.Refine(
   Type.Union([Type.Number(), Type.String()], { description: "an amount of money" }),
   (value: number | string) => /^(?:-?\d+(?:\.\d+)?)?$/u.test(String(value).trim()),
 );
-/** Negative in refunds; a whole number unless a plugin sells by weight. As many as in an import. */
+/** Negative in refunds; a whole number unless a plugin sells by weight. The limit is that of an import. */
 const Quantity = Type.Number({ description: "a number of up to 10,000,000", minimum: -1e7, maximum: 1e7 });
 
-/** What is asked for: the members of a schema alone, so that no customer data is sent. */
+/** Requests only the members of a schema, so that no customer data is sent. */
 function resource<Schema extends TObject>(schema: Schema) {
   const fields = Object.keys(schema.properties).join(",");
   return { fields, one: reader(TITLE, schema), list: reader(TITLE, Type.Array(schema)) };

@@ -130,7 +130,7 @@ const BEGIN: Place = { lastId: 0, offset: 0, read: 0 };
 
 type Run = StoreRun<Cursor> & { client: WooClient; shop: WooSettings };
 
-/** Of a page of 100 orders; what any shop answers may be made to fill memory. */
+/** Of a page of 100 orders: a hostile shop could otherwise fill the memory. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 export function createWooConnector(retryPolicy: Partial<RetryPolicy> = {}): Connector & Source {
@@ -232,7 +232,7 @@ const PAGE = 100;
 const SEEN = 5;
 /** This many pages without a new row mean that a plugin or a proxy ignores the offset. */
 const MOST_KNOWN_PAGES = 20;
-/** No shop has as many; ids without end would fill the disk. */
+/** No shop has as many; endless ids would fill the disk. */
 const MOST_ROWS = 10_000_000;
 const MOST_VARIATIONS = 10_000;
 

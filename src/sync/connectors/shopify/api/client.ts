@@ -42,8 +42,8 @@ export type TokenSource = {
 
 export type ShopifyClient = {
   /**
-   * Asks, and waits and asks again where that helps. Throws CostExceeded for a request that is too large, SourceRefused
-   * when the token is not taken, SourceFailed for anything else, and the signal's reason once it aborts.
+   * Sends a request, and again after a pause where that may help. Throws CostExceeded for a request that is too large, SourceRefused
+   * when the token is refused, SourceFailed for anything else, and the signal's reason once it aborts.
    */
   query<Answer>(document: Document<Answer>, variables: Record<string, unknown>): Promise<Answer>;
   /** The lines of a bulk operation's result, which needs no token. */
@@ -130,7 +130,7 @@ function readAnswer(budget: Budget, { name }: Document, { status, body }: HttpAn
   if ("again" in json) return json;
   const { data, errors = null, extensions } = isObject(json.value) ? json.value : {};
   budget.learn(name, extensions);
-  // Some refusals are no list of errors but an object of messages.
+  // Some refusals are an object of messages instead of a list of errors.
   if (errors !== null && !Array.isArray(errors)) {
     throw new SourceFailed(`Shopify refused ${name}: ${JSON.stringify(errors)}.`);
   }

@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
  * a day later.
  */
 const SURELY_VISIBLE_DAYS = 58;
-/** A backfill of 60 days that is older looks at other 60 days than it began with. */
+/** A limited backfill that is older than this would no longer see the same 60 days. */
 const LONGEST_LIMITED_MS = DAY_MS;
 
 /** The first day, as YYYY-MM-DD, whose orders the platform certainly shows, whatever the app's scopes. */

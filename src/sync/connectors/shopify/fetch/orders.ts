@@ -50,7 +50,7 @@ export async function fetchOrders(run: ShopifyRun): Promise<void> {
   );
 }
 
-/** Of orders that the platform does not show, those that it would show if they were there. */
+/** Of orders that the platform does not show, those that it would show if they existed. */
 async function goneOf(run: ShopifyRun, missing: string[]): Promise<string[]> {
   if (run.access.hasAllOrders || missing.length === 0) return missing;
   return listOrdersSince(run.database, run.shopKey, missing, surelyVisibleFrom(run.now()));

@@ -65,7 +65,7 @@ export async function readShopAccess(client: ShopifyClient): Promise<ShopAccess>
 }
 
 /**
- * Looks before anything is stored whether this shop can be synced at all. Throws SourceFailed for a missing scope, which
+ * Checks, before anything is stored, whether this shop can be synced. Throws SourceFailed for a missing scope, which
  * the merchant can grant without reconnecting, and for another currency than the workspace's.
  */
 export async function checkShop(client: ShopifyClient, currencyCode: string): Promise<ShopAccess> {
@@ -97,9 +97,9 @@ export type TokenOptions = {
 const EARLY_MS = 5 * 60_000;
 
 /**
- * The access token of a connection. A custom app's lasts and is given as it is. An expiring one is renewed five minutes
- * before its end and when the platform has refused it, by one caller at a time over all processes: the others take
- * what that one has stored. A refresh token that the platform does not take throws `SourceRefused`.
+ * The access token of a connection. A custom app's does not expire. An expiring one is renewed five minutes before its
+ * end and when the platform has refused it, by one caller at a time over all processes: the others use what that one
+ * has stored. A refresh token that the platform refuses throws `SourceRefused`.
  */
 export function createTokenSource(options: TokenOptions): TokenSource {
   const { credentials, now } = options;
@@ -120,7 +120,7 @@ export function createTokenSource(options: TokenOptions): TokenSource {
   };
 }
 
-/** A token that still works bridges a moment in which the platform does not answer. */
+/** While the platform does not answer, a token that still works is used. */
 async function renewInTime(secrets: Secrets, renew: () => Promise<Secrets>, now: Date): Promise<Secrets> {
   try {
     return await renew();
@@ -159,7 +159,7 @@ function tokenOf(secrets: Secrets): string {
   return accessToken;
 }
 
-/** The app that asks: its id is public, its secret is not. */
+/** The app's id, which is public, and its secret. */
 export type App = { clientId: string; clientSecret: string };
 
 const GRANT_STATUSES = new Set([400, 401, 403]);
@@ -182,10 +182,10 @@ async function refreshTokens(url: string, app: App, refreshToken: string, now: D
   return requestTokens(url, form, now, refusal);
 }
 
-/** Asked once: a code and a refresh token are used up by an answer that does not arrive, too. */
+/** One attempt: a code or refresh token is used up even if the answer does not arrive. */
 const RETRY_POLICY = { ...CHECK_POLICY, tries: 1, timeoutMs: 20_000 };
 
-/** A token without a lifetime lasts. */
+/** A token without a lifetime does not expire. */
 const readTokens = reader(
   TITLE,
   object("Tokens", {
@@ -229,7 +229,7 @@ async function requestTokens(
   };
 }
 
-/** Lifetimes arrive in seconds; what is kept are moments. */
+/** Lifetimes arrive in seconds; times are stored. */
 function momentIn(seconds: number, now: Date): string {
   return new Date(now.getTime() + Math.max(0, seconds) * 1000).toISOString();
 }

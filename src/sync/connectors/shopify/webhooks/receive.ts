@@ -70,7 +70,7 @@ function shopOfPayload(topic: string, payload: Json): string | null {
   return typeof name === "string" ? name.toLowerCase() : null;
 }
 
-/** Deliveries are repeated for days: one of before the shop was connected again must not end that connection. */
+/** Deliveries are repeated for days: one from before the shop was connected again must not end that connection. */
 function isOfEarlierConnection(
   triggeredAt: string | null,
   settings: Readonly<Record<string, unknown>> | null,
