@@ -161,7 +161,7 @@ function colourWeight(plan: FamilyPlan, colourIndex: number, random: Random): nu
   return (colourIndex === 0 ? 1 : 0.5) * random.between(0.85, 1.15);
 }
 
-/** Sizes sell along a bell; the outermost of at least five are the ones that seldom fit. */
+/** Sales by size follow a bell curve; of five sizes or more, the outermost seldom fit. */
 function sizeTraits(count: number, index: number): { fit: Variant["fit"]; weight: number } {
   const distance = count === 1 ? 0 : Math.abs(index - (count - 1) / 2) / (count / 2);
   const weight = 1.15 - distance;

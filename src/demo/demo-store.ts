@@ -233,7 +233,7 @@ const DEFAULT_ORDERS = 34_000;
 
 /**
  * Writes the history of a made-up shop as an import folder. The same options give the same bytes.
- * Throws when today is no day of the calendar; errors of the file system pass through.
+ * Throws when today is not a valid day; errors of the file system pass through.
  */
 export async function writeDemoStore(options: DemoStoreOptions): Promise<DemoStoreSummary> {
   const { seed = DEFAULT_SEED, months = DEFAULT_MONTHS, orders = DEFAULT_ORDERS, breadth = 1 } = options;

@@ -12,7 +12,7 @@ export type StorePlan = ReturnType<typeof planStore>;
 /** `today`: the first day without orders; `months`: whole ones before the current one; `breadth`: how often the assortment exists. */
 type StoreSize = { today: string; seed: number; months: number; orders: number; breadth: number };
 
-/** All decisions before the first order: products, dates and special events. Throws when `today` is no day of the calendar. */
+/** All decisions before the first order: products, dates and special events. Throws when `today` is not a valid day. */
 export function planStore({ today, seed, months, orders, breadth }: StoreSize) {
   const todayDay = dayFromText(today);
   if (todayDay === null) throw new Error(`a day is written as YYYY-MM-DD, like 2026-01-31, not "${today}"`);
@@ -176,8 +176,8 @@ export const BATCH_DEFECT_RATE = 0.75;
 const WITHDRAWN_DAYS_AGO = 21;
 
 /**
- * A production batch that went bad: what of it was sold between two days, both included, often comes back. `cohortMonth`: the
- * newest that is complete for the primary window; `demandFactor`: how much the restock was promoted.
+ * A bad production batch: units of it, sold between two days, both included, often come back. `cohortMonth`: the newest that
+ * is complete for the primary window; `demandFactor`: how much the restock was promoted.
  */
 function planBadBatch(product: Product, todayDay: number) {
   const firstDay = newestCompleteMonth(todayDay);
