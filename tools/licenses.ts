@@ -12,8 +12,8 @@ const PLATFORMS = /-?(?:bin-)?(?:darwin|linux)-(?:x64|arm64)$/u;
 const LICENCE_FILE = /^(?:licen[cs]e|copying|notice)(?:[.-].*)?$/iu;
 
 /**
- * What the packages that the service runs on ask to be passed on: each package of package-lock.json that is not for
- * development, with its version, licence and text. Packages of one text share it. It is the same on every platform.
+ * The licence texts that must be passed on with the service: each package of package-lock.json except those for development,
+ * with its version, licence and text. Packages with the same text share it. The result is the same on every platform.
  */
 export function licensesText(project: string): string {
   const { packages } = JSON.parse(readFileSync(join(project, "package-lock.json"), "utf8")) as {
@@ -49,7 +49,7 @@ function textOf(project: string, path: string): string | null {
   return texts.map((text) => text.replaceAll("\r\n", "\n").trim()).join("\n\n");
 }
 
-/** Of a package for another platform: the folder of the same program for this one. */
+/** The folder of an installed package; for one of another platform, that of the same program for this platform. */
 function installedFolder(project: string, path: string): string {
   if (existsSync(join(project, path))) return join(project, path);
   const here = `${process.platform}-${process.arch}`;

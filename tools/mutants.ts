@@ -1,13 +1,13 @@
 /**
- * Changes one line at a time in a copy of the last commit, and says whether its test fails:
- * npm run mutants [-- <number, or part of a path>…]. Exits with 1 if one survived or does not fit the code any more.
+ * Changes one line at a time in a copy of the last commit, and reports whether its test fails:
+ * npm run mutants [-- <number, or part of a path>…]. Exits with 1 if one survived or no longer matches the code.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../tests/support/folder.ts";
 
-/** `find` is replaced; `test` is the file that has to fail then. */
+/** `find` is replaced; `test` is the file that must then fail. */
 type Mutant = { file: string; find: string; replace: string; test: string };
 type Numbered = Mutant & { number: number };
 type Outcome = "caught" | "survived" | "does not fit";
@@ -74,7 +74,7 @@ function readText(path: string): string {
   }
 }
 
-/** Throws where no test ran: the file is gone. */
+/** Throws if no test ran, as when the file no longer exists. */
 function failsIn(copy: string, test: string): boolean {
   const run = ["scripts/launch.js", "scripts/test.ts", test];
   const { status, error, stdout } = spawnSync(process.execPath, run, {
@@ -83,7 +83,7 @@ function failsIn(copy: string, test: string): boolean {
     encoding: "utf8",
     maxBuffer: 100_000_000,
   });
-  // A loop without an end is one way to fail.
+  // An endless loop also counts as a failure.
   if (error !== undefined && "code" in error && error.code === "ETIMEDOUT") return true;
   if (error !== undefined) throw error;
   if (!/^ℹ tests [1-9]/mu.test(stdout)) throw new Error(`${test} ran no test: ${stdout.slice(-500)}`);

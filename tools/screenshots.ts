@@ -1,5 +1,5 @@
 /**
- * Takes the pictures of README.md from a demo store of a fixed day and seed, so that a second run gives the same
+ * Takes the pictures for README.md from a demo store with a fixed day and seed, so that a second run gives the same
  * pictures: npm run screenshots
  */
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ type Picture = { file: string; path: string; heightPixels: number };
 const DAY = "2026-07-01";
 const SEED = "1";
 const WIDTH_PIXELS = 1280;
-/** Of 100. As PNG, which Chromium does not pack tightly, the pictures would be above the limit. */
+/** Of WebP, up to 100. As PNG, which Chromium compresses poorly, the pictures would exceed the limit. */
 const QUALITY = 90;
 const MOST_BYTES = 150_000;
 const FOLDER = join(import.meta.dirname, "../docs/images");
@@ -36,7 +36,7 @@ async function main(): Promise<number> {
   const environment = {
     RETURNS_DATA_DIR: dataFolder,
     PORT: "0",
-    // Else pages would say that the sources of a store of that day are out of date.
+    // Otherwise pages would say that the sources of a store of that day are out of date.
     NODE_OPTIONS: `--import=${join(import.meta.dirname, "screenshots", "fixed-clock.js")}`,
     SCREENSHOTS_CLOCK: `${DAY}T06:00:00Z`,
   };
@@ -88,7 +88,7 @@ async function takeAll(browser: Browser, { link, dataFolder, sku }: Shown): Prom
   return tooLarge === 0 ? 0 : 1;
 }
 
-/** The database's own clock says that a session of that day has ended. */
+/** By the database's clock a session of that day has ended, so its end is moved. */
 async function keepSignedIn(dataFolder: string): Promise<void> {
   const embedded = await joinEmbedded({ dataFolder, log: () => {} });
   try {

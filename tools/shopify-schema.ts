@@ -2,8 +2,8 @@
  * Writes tools/simulators/shopify/admin-2026-10.graphql: the part of the store platform's published schema that the
  * simulator serves. Usage: node scripts/launch.js tools/shopify-schema.ts
  *
- * A kept type keeps every field that ends in a scalar or an enum, and every field that leads to another kept
- * type, with its real arguments. So a document with real fields of these types validates, an invented one does not.
+ * A kept type keeps every field whose type is a scalar, an enum or another kept type, with its real arguments. So a document with
+ * real fields of these types validates, one with invented fields does not.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -49,7 +49,7 @@ const MUTATIONS = namesIn(`
   webhookSubscriptionDelete
 `);
 
-/** Their connections, edges and the unions and interfaces between them come along by themselves. */
+/** Their connections and edges, and the unions and interfaces between them, are kept automatically. */
 const OBJECTS = namesIn(`
   Order OrderApp OrderAttribution LineItem LineItemGroup Return ReturnDecline ReturnLineItem
   UnverifiedReturnLineItem ReturnReasonDefinition ReturnShippingFee RestockingFee ExchangeLineItem Fulfillment

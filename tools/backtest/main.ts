@@ -1,7 +1,7 @@
 /**
  * Replays stores day by day: npm run backtest [-- fit | [liability] <import folder>…] [--seed <first>]
- * Prints when early warnings (M17) would have been given, beside M16's day,  how good outlooks (M18) and liabilities (M21) would have been, and which misfits (M22)
- * would have been told. Made-up stores of M21 and M22 are drawn from `--seed` (1) and the numbers after it.
+ * Prints when early warnings (M17) would have been given, with the day of M16, how accurate outlooks (M18) and liabilities (M21) would
+ * have been, and which misfits (M22) would have been named. Generated stores of M21 and M22 use `--seed` (1) and the numbers after it.
  */
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { existsSync } from "node:fs";
@@ -68,7 +68,7 @@ await withContext({ whaleLines: 0, tell }, async (context) => {
   }
 });
 
-/** M22 of made-up stores: planted misfits should be found, and at most one product-month in 1,000 be told one that is none. */
+/** M22 of generated stores: planted misfits should be found, and at most one product-month in 1,000 should name one that is not there. */
 function printFit(): void {
   tell("Looking for misfits in made-up stores.");
   const score = scoreFit(Array.from({ length: FIT_STORES }, (_, place) => makeFitStore(firstSeed + place)));
@@ -85,7 +85,7 @@ function printFit(): void {
   print("");
 }
 
-/** M21 of made-up stores: 75 to 85 % should be held, and errors be half of "as last month". */
+/** M21 of generated stores: intervals should contain 75 to 85 %, and errors should be half of "as last month". */
 function scoreMoneyStores(): void {
   tell("Replaying month ends of made-up stores.");
   print(
@@ -114,7 +114,7 @@ function printLiability(stores: readonly (readonly StoreLine[])[]): void {
   print("");
 }
 
-/** The demo store, and a real year where one lies beside the project. */
+/** The demo store, and a real year if there is one beside the project. */
 async function ownFolders(context: BenchContext): Promise<string[]> {
   const demo = join(context.folder, "demo-store");
   await writeDemoFolder(demo, { today: LAST_DEMO_DAY, onProgress: () => {} });
@@ -166,7 +166,7 @@ function replayStore(name: string, lines: StoreLine[]): void {
   }
 }
 
-/** A store of 500 SKUs without an incident, and with batches that go bad. */
+/** A store of 500 SKUs without incidents, and with bad batches. */
 function replayMadeStores(): void {
   tell("Replaying made-up stores without incidents.");
   let falseWarnings = 0;
@@ -207,7 +207,7 @@ function printBatch({ linesPerDay, rate, factor }: BadBatches, batchDay: number,
     const day = days[Math.floor(days.length * part)] ?? Infinity;
     return day === Infinity ? "–" : String(day);
   };
-  // Every group of this store has a bad batch in it.
+  // Every group of this store contains a bad batch.
   const isTrue = (warning: Announced[number]): boolean =>
     warning.kind === "family" ||
     warning.kind === "analytics_category" ||

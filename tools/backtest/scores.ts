@@ -19,7 +19,7 @@ type OutlookScore = {
   months: number;
   /** Mean absolute error of the rate, relative to that of the month so far. */
   errorRatio: number;
-  /** Share of the months that the intervals held. */
+  /** Shares of the months whose rate the intervals contain. */
   heldBy80: number;
   heldBy95: number;
 };
@@ -28,8 +28,8 @@ const AGES_DAYS = [0, 15, 30, 45, 60];
 const WINDOWS_DAYS = [30, 90];
 const LEVELS = [0.8, 0.95];
 const FEWEST_LINES = 100;
-/** A product is scored when it sells a hundred lines in most months. */
-const FEWEST_LINES_A_YEAR = 1200;
+/** Products with fewer lines in all are not scored: a hundred a month over a year. */
+const FEWEST_LINES_OF_PRODUCT = 1200;
 
 /** M18 for every month with a known outcome, as of days after the month's end. */
 export function scoreOutlooks(lines: readonly StoreLine[]): OutlookScore[] {
@@ -39,7 +39,7 @@ export function scoreOutlooks(lines: readonly StoreLine[]): OutlookScore[] {
   );
   const selections = {
     workspace: [lines],
-    products: [...products.values()].filter((own) => own.length >= FEWEST_LINES_A_YEAR),
+    products: [...products.values()].filter((own) => own.length >= FEWEST_LINES_OF_PRODUCT),
   };
   const lastDay = lines.reduce(
     (last, line) => Math.max(last, line.ordered_day + (line.lag_days.at(-1) ?? 0)),
@@ -106,7 +106,7 @@ function summed(months: readonly Scored[]) {
   };
 }
 
-/** A day's curve as far as it was known on a day. */
+/** The known part of a day's curve as of another day. */
 function knownBy(day: DayCurve, asOfDay: number): DayCurve {
   const places = day.lagDays.filter((lag) => day.day + lag <= asOfDay).length;
   return {
@@ -126,19 +126,19 @@ type LiabilityScore = ReturnType<typeof emptyLiability>;
 function emptyLiability() {
   return {
     monthEnds: 0,
-    /** Sums of absolute errors: of the estimate, and of what came after the last month end. */
+    /** Sums of absolute errors: of the estimate, and of the refunds after the previous month end used as an estimate. */
     error: 0,
     lastMonthError: 0,
     /** Month ends whose interval contains the actual value, for units and for money. */
     heldUnits: 0,
     heldMoney: 0,
-    /** Sum of the errors with their signs, and of what came. */
+    /** Sums of the signed errors, and of the actual refunds. */
     signed: 0,
     truth: 0,
   };
 }
 
-/** M21 at every month end with complete refunds, for whole stores, pooled. */
+/** M21 at every month end with complete refunds, for all stores together. */
 export function scoreLiability(
   stores: readonly (readonly StoreLine[])[],
   windowDays: number,
@@ -237,13 +237,13 @@ const FIT_MONTHS = 12;
 const CLASSES = [0, 20, 50, 100, Infinity];
 
 type FitScore = {
-  /** Products without a misfit, once each month, and those named in a sentence. */
+  /** Product-months without a misfit, and how many of them a sentence names. */
   fittingMonths: number;
   invented: number;
-  /** Sizes without a misfit of products that have one, and those that a sentence names. */
+  /** Size-months without a misfit of products that have one, and how many of them a sentence names. */
   fittingSizes: number;
   inventedSizes: number;
-  /** Misfits by how many returns show them: product-months, those that a sentence names, thin ones marked so. */
+  /** Misfits by the returns of their sizes: product-months, those that a sentence names, and those marked as thin. */
   misfits: { least: number; months: number; found: number; marked: number }[];
 };
 

@@ -38,7 +38,7 @@ export const loadStoreLines = query<StoreLine, [shopKey: number]>(
           order by l.ordered_on`,
 );
 
-/** The days of lines, oldest first. */
+/** The curves of the lines' days, oldest first. */
 export function dayCurves(lines: readonly StoreLine[]): DayCurve[] {
   return [...Map.groupBy(lines, (line) => line.ordered_day)]
     .toSorted(([left], [right]) => left - right)

@@ -3,14 +3,14 @@ import { dayFromText, lastDayOfMonth, monthOfDay } from "../../src/lib/month.ts"
 import type { FitCounts } from "../../src/metrics/fit.ts";
 import type { StoreLine } from "./store-lines.ts";
 
-/** A batch that goes bad: SKUs that sell so many lines a day, and whose rate is multiplied from a day on. */
+/** Bad batches: SKUs that sell this many lines a day, with a rate that is multiplied by `factor` from a day on. */
 export type BadBatches = { linesPerDay: number; rate: number; factor: number };
 
 type MadeStore = { lines: StoreLine[]; firstDay: number; batchDay: number; lastDay: number };
 
 const SKUS = 500;
 const DAYS_BEFORE = 360;
-/** Every tenth SKU has a bad batch, where there are any. */
+/** Every tenth SKU has a bad batch, if the store has any. */
 const EVERY = 10;
 const FIRST_DAY = 20_000;
 const MEAN_LAG_DAYS = 13;
@@ -18,7 +18,7 @@ const LAG_SHAPE = 2;
 
 /**
  * A store of 500 SKUs in 200 products, 30 families and 5 categories: rates from 3 to 20 %, lines a day spread
- * log-normally, days to return gamma with a mean of 13. `days` after the day on which batches go bad, if there are any.
+ * log-normally, days to return gamma with a mean of 13. It ends `days` after the day on which batches go bad, if there are any.
  */
 export function makeStore({
   seed,
@@ -99,8 +99,8 @@ const PRODUCTS_OF_A_STORE = 25;
 const RETURNED_A_MONTH = 200;
 
 /**
- * A store of which about 200 units a month come back. What is true of it is drawn from the seed: growth, a Christmas, how
- * much months differ in their rate, how long returns take, prices and rates by product, and how sales move between them.
+ * A store with about 200 returned units a month. Its parameters are drawn from the seed: growth, a Christmas peak, how much
+ * months differ in their rate, how long returns take, prices and rates by product, and how sales move between them.
  */
 export function makeMoneyStore(seed: number): StoreLine[] {
   const random = createRandom(seed * 7919);
@@ -145,16 +145,16 @@ export function makeMoneyStore(seed: number): StoreLine[] {
 
 const MONTHS = 24;
 
-/** A product by month and size; `misfit`: the sizes that truly run small or large. */
+/** A product by month and size; `misfit`: the sizes that actually run small or large. */
 export type FitProduct = {
   misfit: { fit: "small" | "large"; sizes: readonly number[] } | null;
   months: FitCounts[][];
 };
 
 /**
- * A store of products in six sizes. What is true of it is drawn from the seed: how many returns say that a size is wrong, how much products
- * and sizes differ in that without any being cut wrong, how many come back, and one product in five of which one to three sizes, or all,
- * are cut so that 55 to 80 % of their returns are too small, or too large.
+ * A store of products in six sizes. Its parameters are drawn from the seed: the share of returns because of the size, how much products
+ * and sizes differ in that without a misfit, the rates, and for one product in five one to three sizes, or all, that are cut so that
+ * 55 to 80 % of their returns are too small, or too large.
  */
 export function makeFitStore(seed: number): FitProduct[] {
   const random = createRandom(seed * 104_729);
@@ -207,7 +207,7 @@ function someSizes(first: number, count: number): number[] {
   return Array.from({ length: 1 + Math.floor(count * 3) }, (_, step) => start + step);
 }
 
-/** Numbers that a seed decides: mulberry32, Box–Muller, Knuth's Poisson, Marsaglia and Tsang's gamma. */
+/** Random numbers from a seed: mulberry32, Box–Muller, Knuth's Poisson, Marsaglia and Tsang's gamma. */
 function createRandom(seed: number) {
   const fraction = mulberry32(seed);
   const uniform = (): number => fraction() + 0.5 / 2 ** 32;

@@ -13,14 +13,14 @@ const SPIKE_MONTHS_AFTER = 3;
 
 type AnnouncedWarning = Announced & {
   asOfDay: number;
-  /** The day from which M16 calls a month of the same entity a spike; null when it does not within three months. */
+  /** The first day on which M16 reports a spike of the same entity; null if there is none within three months. */
   spikeDay: number | null;
 };
 
 type WarningReplay = {
   days: number;
   announced: AnnouncedWarning[];
-  /** Entities that sold something in 56 days, added up over the days, in months of 30 days. */
+  /** Entities with sales in 56 days, summed over the days and divided by 30. */
   entityMonths: number;
 };
 
@@ -58,7 +58,7 @@ function countSellers(listings: StoreEvidence["listings"]): number {
   return sellers.size;
 }
 
-/** M16 for the same entity, as if it were watched and its units independent. */
+/** M16 for the same entity, as if it were watched and its units were independent. */
 function spikeDayOf(lines: readonly StoreLine[], warning: EarlyWarning, asOfDay: number): number | null {
   const own = lines.filter((line) => isOf(line, warning));
   const units = new Map<number, { soldUnits: number; returnedUnits: number }>();
@@ -99,13 +99,13 @@ function isOf(line: StoreLine, { kind, key }: EarlyWarning): boolean {
   }
 }
 
-/** Lines of a listing by order day, and of those that came back the days after the order and the order. */
+/** Lines of a listing by order day, with the days to return and the orders of those that came back. */
 type ListingDays = Omit<ListingLines, "base" | "recent"> & {
   days: { day: number; lines: number; lagDays: number[]; orders: string[] }[];
 };
 
 /**
- * What an evaluation would have read on any day of the past; `lines` are the oldest first, days count from 1970-01-01. The same
+ * What an evaluation would have read on any past day; `lines` are sorted oldest first, days count from 1970-01-01. The same
  * evidence as queries/early-warning.ts loads; tests/early-warning.pg.test.ts compares them.
  */
 export function storeHistory(lines: readonly StoreLine[]) {

@@ -14,7 +14,7 @@ import type { LoadRequest, MeasuredServer } from "./servers.ts";
 
 const DATABASE_NAME = "returns_bench";
 const WORKSPACES = 500;
-/** As docs/scaling.md sets it: each connection keeps its plans for each shard of the node. */
+/** As in docs/scaling.md: each connection keeps plans for each shard of the node. */
 const SHARDS = 32;
 const ROUNDS = 5;
 const LOAD = { connections: 32, seconds: 6, ratePerSecond: null };
@@ -28,9 +28,9 @@ type Round = { perSecond: number; microseconds: number[] };
 const KINDS = { remembered: {}, uncached: { ANSWER_MEMORY_MB: "0" } };
 
 /**
- * Remembered and uncached answers of many shops from a Citus cluster (BENCH_CITUS_URL: its coordinator) and from one server
- * (BENCH_SERVER_URL; the embedded one without it), in turn: the processor time of all processes of PostgreSQL for each
- * request. All servers have to run on this machine, where /proc shows them.
+ * Cached and uncached answers of many shops from a Citus cluster (BENCH_CITUS_URL: its coordinator) and from one server
+ * (BENCH_SERVER_URL, else the embedded one), in turn: the processor time of all PostgreSQL processes for each request. All
+ * servers must run on this machine, where /proc shows them.
  */
 export async function measureCluster(context: BenchContext): Promise<BenchRow[]> {
   const { BENCH_CITUS_URL: citusUrl, BENCH_SERVER_URL: serverUrl } = process.env;
@@ -100,7 +100,7 @@ async function measureInTurn(
 ): Promise<BenchRow[]> {
   const services: MeasuredServer[] = [];
   const start = async ({ url }: Side): Promise<MeasuredServer> => {
-    // As one login: the databases of other servers have no roles.
+    // With one login: the databases of other servers have no roles.
     const service = await startService({ ...context.environment, ...ONE_LOGIN, DATABASE_URL: url });
     services.push(service);
     return service;
@@ -126,7 +126,7 @@ async function measureInTurn(
   }
 }
 
-/** The server does the same within minutes: the first round created rows that existing plans do not cover. */
+/** Analyzes as the server itself would within minutes: the first round created rows that existing plans do not cover. */
 async function analyze({ url }: Side): Promise<void> {
   await execute(url, "analyze");
 }
@@ -156,7 +156,7 @@ async function findPostmaster(url: string): Promise<number> {
 
 const FIND_BACKEND = { name: "bench_find_backend", text: "select pg_backend_pid() as pid" };
 
-/** Of a server's processes, those that have ended included: their parent is asked last. */
+/** The processor time of a server's processes, including ended ones: their parent is read last. */
 function processorSeconds(postmaster: number): number {
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, "utf8").trim().split(" ");
   const running = children.reduce((sum, pid) => sum + secondsWhileRunning(Number(pid)), 0);

@@ -15,16 +15,16 @@ import type { LoadedStore, StoreKind, BenchStorePlan } from "./store.ts";
 export type BenchContext = {
   installation: Installation;
   keys: Keys;
-  /** Of a process of the service on this installation. */
+  /** The environment of a service process on this installation. */
   environment: Record<string, string>;
-  /** For files; gone afterwards. */
+  /** For files; deleted afterwards. */
   folder: string;
   tell: (line: string) => void;
-  /** A store of 60,000 lines, loaded when first asked for. */
+  /** A store of 60,000 lines, loaded when first needed. */
   typical(): Promise<LoadedStore>;
-  /** The large store, loaded when first asked for. */
+  /** The large store, loaded when first needed. */
   whale(): Promise<LoadedStore>;
-  /** Workspaces with typical stores, or with stores of another size. */
+  /** Many workspaces with typical stores, or with stores of another size. */
   crowd(size: { workspaces?: number; change?: Partial<BenchStorePlan> }): Promise<LoadedStore>;
 };
 
@@ -48,7 +48,7 @@ export function openBenchDatabase(
 
 export type Sql = <Row>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
 
-/** Statements that only a row of the benchmark runs, each under a name of its own. */
+/** Statements of the benchmark itself, each under its own name. */
 export function sqlOf(database: Database): Sql {
   const names = new Map<string, string>();
   return (text, values = []) => {
@@ -64,7 +64,7 @@ export async function withContext<Result>(
   work: (context: BenchContext) => Promise<Result>,
 ): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), "returns-bench-"));
-  // The database's own user passes through when this runs as root.
+  // When this runs as root, the database runs as another user, who must be able to enter the folder.
   chmodSync(folder, 0o711);
   const dataFolder = join(folder, "data");
   const environment = { RETURNS_DATA_DIR: dataFolder, PORT: "0", LOG_LEVEL: "warn" };
@@ -111,7 +111,7 @@ export async function withContext<Result>(
   }
 }
 
-/** An interrupted run leaves nothing behind; npm and the launcher may pass the same signal on again. */
+/** Cleans up after an interruption; npm and the launcher may forward the same signal again. */
 function onSignals(leave: () => Promise<void>): () => void {
   const stop = (): void => {
     void leave().finally(() => process.exit(130));

@@ -14,7 +14,7 @@ export type Months = { from: string; to: string };
 
 export type Row = Record<string, unknown>;
 
-/** How often DuckDB computes a part of a WITH clause: as it decides, or at each use of the part. */
+/** Whether DuckDB decides how often to compute a part of a WITH clause, or computes it at each use. */
 export const SHARINGS = ["as", "as not materialized"] as const;
 export type Sharing = (typeof SHARINGS)[number];
 
@@ -24,7 +24,7 @@ export type Statements = (sharing: Sharing) => string[];
 /** Runs the statements of a question, each prepared once; returns the rows of each. */
 export type Rival = (statements: readonly string[]) => Promise<Row[][]>;
 
-/** DuckDB in this process, over the same facts in memory, with all processors; they pass through files in `folder`. */
+/** DuckDB in this process with the same facts in memory, using all processors; facts are transferred by files in `folder`. */
 export async function openDuckDb(
   database: Database,
   shopKey: number,
@@ -59,7 +59,7 @@ export async function openDuckDb(
   return { ask, close };
 }
 
-/** Columns and content of each table, facts in the order of time. */
+/** Columns and content of each table, with facts ordered by time. */
 function duckDbTables(shopKey: number): Record<string, [columns: string, select: string]> {
   const ofWorkspace = `where shop_key = ${shopKey}`;
   const inOrder = `${ofWorkspace} order by order_id, line_id`;
@@ -95,7 +95,7 @@ function duckDbTables(shopKey: number): Record<string, [columns: string, select:
 }
 
 /**
- * A WITH clause of the lines of a subject that were sold in some months, and of what became of them:
+ * A WITH clause of a subject's lines sold in some months, with their returns, refunds and labels:
  *
  * - line: line_id, month, sku, sold_units
  * - returned: line_id, month, sku, lag_days, reason, units

@@ -7,7 +7,7 @@ import { shownSpread, spreadOf } from "./measure.ts";
 import type { LoadRequest, LoadOutcome } from "./servers.ts";
 
 const ROUNDS = 5;
-/** So few that one at a time keeps up beside the others: its p99 tells of waiting, not of a backlog. */
+/** Few enough to keep up with one request at a time: the p99 shows waiting, not a backlog. */
 const QUIET = { connections: 8, seconds: 10, ratePerSecond: 10 };
 /** Longer than the quiet load, which is measured from its beginning to its end. */
 const BUSY = { connections: 16, seconds: 12, ratePerSecond: null };
@@ -18,8 +18,8 @@ type Workspace = LoadedStore["workspaces"][number];
 type Round = { alone: LoadOutcome; besideOne: LoadOutcome; besideFive: LoadOutcome };
 
 /**
- * The p99 of one workspace's requests, alone and beside workspaces that ask for the report of everything they sold, as
- * fast as they are answered. Nothing is remembered, so that each request needs statements.
+ * The p99 of one workspace's requests, alone and beside workspaces that request their whole report as fast as they are
+ * answered. Nothing is cached, so that each request runs statements.
  */
 export async function measureFairness(context: BenchContext): Promise<BenchRow[]> {
   const store = await context.crowd({ workspaces: WORKSPACES });

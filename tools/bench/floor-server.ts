@@ -1,5 +1,5 @@
 /**
- * The floor: the service's own HTTP server with operations that answer fixed bytes and check nothing.
+ * The reference ("floor"): the service's own HTTP server with operations that answer fixed bytes and check nothing.
  * node floor-server.ts serve <file>: JSON, a text of an answer for each endpoint by name.
  */
 import { readFileSync } from "node:fs";

@@ -22,18 +22,18 @@ import type { BenchContext, Sql } from "./context.ts";
 import { shownNumber, spreadOf } from "./measure.ts";
 import type { BenchRow } from "./measure.ts";
 
-/** Simulated seconds in one of the real ones, for shops, workers and the database alike. */
+/** Simulated seconds per real second, for shops, workers and the database. */
 const SPEED = 4;
 const VISIBLE_WITHIN_SECONDS = 60;
 const SAMPLED_SHOPS = 100;
-/** Of a shop without webhooks, within a week: it is polled every 15 minutes. */
+/** Weekly orders of a busy shop without webhooks, which is polled every 15 minutes. */
 const ORDERS_OF_BUSY = 700;
 const APP = { clientId: "simulated-client-id", clientSecret: "simulated-client-secret" };
 const FIGURES = `select to_jsonb(c) - 'shop_key' as row from cohort c where shop_key = $1
   order by entity_kind, entity_key, cohort_month, listing_id`;
 
 type Shop = { shopKey: number; url: string; token: string; hasWebhooks: boolean; stop: () => Promise<void> };
-/** An order that was placed and is not served yet, and when that was. */
+/** An order that is not served yet, and when it was placed. */
 type Change = { shopKey: number; orderId: string; placedAt: number };
 
 /** Shops simulated in this process; their changes reach the figures by webhooks and polls. */
@@ -93,8 +93,8 @@ export async function measureFreshness(
     const unread = "select count(*)::integer as shops from data_source where last_synced_at is null";
     const isRead = async () => (await sql<{ shops: number }>(unread))[0]?.shops === 0;
     await eventually(isRead, "all shops are read", 1800);
-    // Nobody connects all shops within minutes: what follows the first backfills is no part of the measurement.
-    // A poll every 15 minutes is late after 45 seconds, so the first of them are not measured behind the last of that time.
+    // Nobody connects all shops within minutes, so the work right after the first backfills is not measured. A poll every 15 minutes
+    // may count as late 45 seconds after it is due, so measuring begins once nothing is overdue.
     const overdue = "select 1 as found from run_queue where due_at < now() - interval '10 seconds' limit 1";
     await eventually(async () => (await sql(overdue)).length === 0, "nothing is overdue", 1800);
     tell(`All shops are read; ${minutes} minutes of changes begin.`);
@@ -170,7 +170,7 @@ async function addShop(database: Database, receiver: string, now: Date, number: 
   const options = shopifyOptions({
     seed: number + 1,
     orders: 20,
-    // A first run rolls up each month, which takes most of its time; changes are to recent months.
+    // A first run rolls up each month, which takes most of its time; changes only affect recent months.
     historyDays: 120,
     products: 5,
     now: now.toISOString(),
@@ -212,7 +212,7 @@ async function control<Result>(url: string, action: string, input: unknown): Pro
   return (await response.json()) as Result;
 }
 
-/** A poll is due after 85 to 95 % of its interval: it is late beyond the shortest interval that its time fits. */
+/** A poll is due after 85 to 95 % of its interval, and counts as late after the shortest interval that matches. */
 async function notePoll(
   sql: Sql,
   polls: { count: number; late: number; begunAt: Map<number, number> },
@@ -279,7 +279,7 @@ async function returnSomething(url: string): Promise<void> {
   ]);
 }
 
-/** How many of the sampled shops have other figures, after one more poll, than their export imported into a new workspace. */
+/** How many of the sampled shops, after one more poll, have other figures than their export imported into a new workspace. */
 async function compare(
   { sql, database, now }: { sql: Sql; database: Database; now: () => Date },
   shops: readonly Shop[],

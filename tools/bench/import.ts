@@ -29,8 +29,8 @@ const GENERATED = { today: "2026-07-01", months: 36, orders: 312_000, breadth: 8
 type Source = { name: string; folder: string; asOf: string; lines: number; month: string; target: string };
 
 /**
- * Imports a generated store, and a real year where one lies beside the project, into new workspaces with the command,
- * in a separate process, until the running service answers.
+ * Imports a generated store, and a real year if there is one beside the project, into new workspaces with the command,
+ * in a separate process, and measures until the running service answers.
  */
 export async function measureImport(context: BenchContext): Promise<BenchRow[]> {
   const config = readConfig(context.environment);
@@ -74,7 +74,7 @@ async function measureSource(context: BenchContext, address: string, source: Sou
     const whole = await runImport(context, address, source, `${name}-${round}.example`);
     importsMs.push(whole.tookMs);
     peakMb = Math.max(peakMb, whole.peakMb);
-    // In turns, so that both meet the same load of the machine.
+    // In turns, so that both have the same load of the machine.
     const same = { ...source, folder: parquet };
     parquetMs.push((await runImport(context, address, same, `${name}-parquet-${round}.example`)).tookMs);
   }
@@ -119,7 +119,7 @@ async function writeParquet(folder: string, target: string): Promise<string> {
   return target;
 }
 
-/** Runs the command for a workspace, made when missing, and waits until the service answers. */
+/** Runs the command for a workspace, which is created if missing, and waits until the service answers. */
 async function runImport(
   context: BenchContext,
   address: string,
@@ -169,7 +169,7 @@ async function tokenOf(context: BenchContext, domain: string): Promise<string> {
   return secret?.reveal() ?? "";
 }
 
-/** A folder that takes one unit off some lines of one month (YYYY-MM). */
+/** Writes a folder that removes one unit from some lines of one month (YYYY-MM). */
 async function writePartOfMonth(
   folder: string,
   target: string,

@@ -1,7 +1,7 @@
 /**
- * One round of load, in a separate process: reads the JSON of a Load, prints that of its Outcome.
- * Without a rate every connection asks as fast as it is answered. With one, requests start at their appointed times
- * whatever the answers take, and a latency runs from the appointed time.
+ * One round of load, in a separate process: reads a Load as JSON, prints its Outcome as JSON.
+ * Without a rate every connection sends requests as fast as they are answered. With one, requests start at scheduled times
+ * whatever the answers take, and latency counts from the scheduled time.
  */
 import { connect } from "node:net";
 import type { Socket } from "node:net";
@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers";
 import type { Load, LoadOutcome, LoadRequest } from "./servers.ts";
 
 type Connections = {
-  /** Sends a request as soon as a connection is free, in the order of asking; `answered` gets the status, 0 = none came. */
+  /** Sends a request as soon as a connection is free, in the order of calls; `answered` gets the status, 0 = no answer. */
   ask(request: string, answered: (status: number) => void): void;
   close(): void;
 };
@@ -21,8 +21,8 @@ const LONGEST_ANSWER_MS = 30_000;
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 
 /**
- * HTTP/1.1 over connections that stay open, for answers with a Content-Length or in chunks: as little work for each
- * request as can be, so that what is measured is the server and not who asks.
+ * HTTP/1.1 over connections that stay open, for answers with a Content-Length or in chunks: with as little work for each
+ * request as possible, so that the server is measured and not the client.
  */
 async function openConnections(target: {
   hostname: string;
@@ -75,7 +75,7 @@ class Connection {
     socket.setTimeout(LONGEST_ANSWER_MS, () => {
       if (this.#asked !== null) socket.destroy();
     });
-    // Every request that it still gets fails at once.
+    // Further requests on it fail at once.
     socket.on("close", () => this.#answer(0));
   }
 
@@ -113,7 +113,7 @@ class Connection {
   }
 }
 
-/** Bytes of the answer at the beginning of what was received; infinite while that cannot be told, NaN if it never can. */
+/** The length in bytes of the first answer received; Infinity while unknown, NaN if it cannot be determined. */
 function lengthOf(received: Buffer, head: string): number {
   const start = head.length + END_OF_HEAD.length;
   const bodyLength = /^content-length: (\d+)/imu.exec(head)?.[1];
@@ -153,7 +153,7 @@ const outcome: LoadOutcome = {
 };
 console.log(JSON.stringify(outcome));
 
-/** Asks the next request; a latency runs from `fromMs`. */
+/** Sends the next request; latency counts from `fromMs`. */
 function askNext(fromMs: number, answered: (status: number) => void): void {
   const request = texts[asked % texts.length] ?? "";
   asked += 1;
@@ -169,7 +169,7 @@ async function askFreely(): Promise<void> {
   const askUntilEnd = (ended: () => void): void => {
     const askedMs = performance.now();
     if (askedMs >= endMs) ended();
-    // Without its connection a caller could only fail as fast as it can.
+    // Without its connection a client would only fail in a tight loop.
     else askNext(askedMs, (status) => (status === 0 ? ended() : askUntilEnd(ended)));
   };
   await Promise.all(Array.from({ length: connections }, () => new Promise<void>(askUntilEnd)));

@@ -1,7 +1,7 @@
-/** One measured row: a value with its unit, and its reference value. */
+/** One measured row: a value with its unit, and reference values. */
 export type BenchRow = { name: string; value: string; floor?: string; ratio?: string; target?: string };
 
-/** Median, least and most of some rounds. */
+/** Median, minimum and maximum of some rounds. */
 export type Spread = { median: number; least: number; most: number };
 
 export function spreadOf(values: readonly number[]): Spread {
@@ -31,12 +31,12 @@ export function shownTiming(tookMs: readonly number[]): string {
   return `${shownNumber(median / factor)} ${unit} (${shownNumber(least / factor)}–${shownNumber(most / factor)})`;
 }
 
-/** "123 MB"; "unknown" for what is not a number, as where /proc is not there. */
+/** "123 MB"; "unknown" for NaN, as without /proc. */
 export function shownMegabytes(value: number): string {
   return Number.isNaN(value) ? "unknown" : `${shownNumber(value)} MB`;
 }
 
-/** Three significant digits, all of a whole number. */
+/** Three significant digits, but all digits of a whole number. */
 export function shownNumber(value: number): string {
   return Math.abs(value) >= 100
     ? Math.round(value).toLocaleString("en")

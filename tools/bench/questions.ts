@@ -20,7 +20,7 @@ import type { LoadedStore } from "./store.ts";
 
 type Call = { database: Queryable; workspace: Workspace };
 
-/** An endpoint with its input, the statements that ask DuckDB the same, and both answers in a form to compare. */
+/** An endpoint with its input, the equivalent statements for DuckDB, and both answers in a comparable form. */
 type Question = {
   name: string;
   ask: (call: Call) => Promise<Answer>;
@@ -30,8 +30,8 @@ type Question = {
 };
 
 /**
- * Database time of the endpoints on the whale, beside DuckDB in this process over the same facts. Throws where the two
- * answers differ.
+ * Database time of the endpoints on the large store, compared with DuckDB in this process over the same facts. Throws if the
+ * two answers differ.
  */
 export async function measureQuestions(context: BenchContext): Promise<BenchRow[]> {
   const { installation, keys, tell } = context;
@@ -51,7 +51,7 @@ export async function measureQuestions(context: BenchContext): Promise<BenchRow[
       const rival = await prepareRival(duckDb.ask, question, (await own()).answer);
       const ownMs: number[] = [];
       const rivalMs: number[] = [];
-      // In turn, so that what else the machine does meets both. The first round warms up.
+      // In turn, so that both have the same load of the machine. The first round is a warm-up.
       for (let round = 0; round <= ROUNDS; round += 1) {
         const tookMs = [(await own()).ms, await rival()] as const;
         if (round === 0) continue;
@@ -95,7 +95,7 @@ async function askOwn(
   return { ms, answer: ownAnswer(answer.body.data) };
 }
 
-/** The statements in the form that is faster for DuckDB: the least of three times each. */
+/** The statements in the form that is faster for DuckDB, by the minimum of three runs each. */
 async function prepareRival(
   rival: Rival,
   { name, statements, rivalAnswer }: Question,
@@ -123,7 +123,7 @@ const ALL = { start_month: "2023-01", end_month: "2025-11" };
 const ALL_MONTHS = { from: "2023-01-01", to: "2025-12-01" };
 const MONTH = { from: "2025-11-01", to: "2025-12-01" };
 const YEAR = { from: "2024-12-01", to: "2025-12-01" };
-// A report compares with as many months before: together almost all there are.
+// A report compares with as many months before: together almost all months.
 const REPORT = { start_month: "2024-07", end_month: "2025-11" };
 const REPORT_MONTHS = { from: "2024-07-01", to: "2025-12-01" };
 const COMPARED_MONTHS = { from: "2023-02-01", to: "2025-12-01" };
@@ -241,7 +241,7 @@ function returnCostQuestion(of: string, { subject, input }: Ranked): Question {
   };
 }
 
-/** The whole report: a statement for each part; labels of no line are the whole workspace's only (M10). */
+/** The whole report: a statement for each part; only the whole workspace has labels of no line (M10). */
 function reportQuestion({ of, subject, selector }: Asked): Question {
   const lines = (sharing: Sharing, months: Months = REPORT_MONTHS): string =>
     linesOf(sharing, subject, months);
@@ -306,7 +306,7 @@ const MISMATCH = `
            group by line_id) m
     left join (select distinct line_id from labeled where ${IN_WINDOW}) b on b.line_id = m.line_id`;
 
-/** The figures that all sides are held to; a lag stands for its bucket. */
+/** The figures that are compared; a lag stands for its bucket. */
 function ownReport(data: Required<ReportData>): object {
   const { lifecycle_coverage: lifecycle, refunds, comparison, costs } = data;
   const buckets = data.timing_buckets.filter((row) => row.returned_units > 0);
@@ -370,7 +370,7 @@ function bucketOf(lagDays: number): string {
   return lagDays <= 14 ? "8-14" : "15-30";
 }
 
-/** YYYY-MM of what a driver makes of a date. */
+/** YYYY-MM of a date as a driver returns it. */
 function monthOf(value: unknown): string {
   return String(value).slice(0, 7);
 }

@@ -8,11 +8,11 @@ import { shownTiming, timed } from "./measure.ts";
 import type { BenchRow } from "./measure.ts";
 
 const DIRTY_MONTHS = ["2023-05-01", "2024-02-01", "2024-09-01", "2025-06-01", "2025-11-01"];
-/** One line in so many: what a sync of a busy hour brings, and a day's. */
+/** One line in this many changes: as in a sync of a busy hour, and of a day. */
 const CHANGED_SHARES = [1000, 50];
 const WINDOWS_DAYS = [60, 14, 75, 365, 30];
 
-/** Rolling up the whale: all months, one month whose facts changed; and a change of the primary window. */
+/** Rolling up the large store: all months, one month with changed facts; and a change of the primary window. */
 export async function measureRebuild(context: BenchContext): Promise<BenchRow[]> {
   const store = await context.whale();
   const [{ shopKey }] = store.workspaces;

@@ -1,7 +1,7 @@
 /**
- * Measures the service beside its floors and rivals: npm run bench [-- <row>… <options>]
- * Progress goes to stderr, the table to stdout. Everything happens on an embedded database of its own in the system's
- * folder for temporary files, and is removed afterwards.
+ * Measures the service against reference servers and DuckDB: npm run bench [-- <row>… <options>]
+ * Progress goes to stderr, the table to stdout. Everything happens on a separate embedded database in the system's folder for
+ * temporary files, and is removed afterwards.
  */
 import { inspect, parseArgs } from "node:util";
 import { formatTable } from "../../src/lib/table.ts";
@@ -26,7 +26,7 @@ type Settings = {
 };
 type Measure = (context: BenchContext, settings: Settings) => Promise<BenchRow[]>;
 
-/** Rows of one group share a database; other groups get one that holds nothing else. */
+/** Rows of one group share a database; each group has its own. */
 const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
   { throughput: measureThroughput },
   { fairness: measureFairness },
@@ -41,13 +41,13 @@ const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
 ];
 
 const NAMES = GROUPS.flatMap((group) => Object.keys(group));
-/** Only when they are named. */
+/** Rows that only run when they are named. */
 const NAMED_ONLY = ["cluster", "scale", "freshness"];
 const WHALE_LINES = 1_500_000;
 const WORKSPACES = "1000,10000";
 const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--workspaces <numbers>] [--minutes <number>] [--order-every <minutes>]
 
-  Rows: ${NAMES.join(", ")}; without a name all but ${NAMED_ONLY.join(" and ")}, about 20 minutes.
+  Rows: ${NAMES.join(", ")}; without a name all but ${NAMED_ONLY.join(", ")}, about 20 minutes.
   --whale-lines  order lines of the large store, at least 100000 (default ${WHALE_LINES})
   --workspaces   of scale, in rising order (default ${WORKSPACES}; 100000 needs 40 GB of disk)
                  the first one: of freshness
@@ -77,7 +77,7 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(`${String(seconds).padStart(5)} s  ${line}\n`);
   };
   const rows: BenchRow[] = [];
-  // What was measured before an interruption is not lost.
+  // Rows measured before an interruption are printed, too.
   process.once("exit", () => process.stdout.write(shownRows(rows)));
   let failures = 0;
   for (const group of GROUPS) {
@@ -98,7 +98,7 @@ async function main(args: string[]): Promise<number> {
   return failures > 0 ? 1 : 0;
 }
 
-/** null = not understood. */
+/** null = invalid arguments. */
 function readSettings(args: string[]): Settings | null {
   try {
     const { values, positionals: named } = parseArgs({

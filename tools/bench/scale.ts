@@ -22,7 +22,7 @@ import type { BenchRow } from "./measure.ts";
 import { cpuSecondsOf, startService, tryLoad } from "./servers.ts";
 
 const LAUNCHER = join(import.meta.dirname, "../../scripts/launch.js");
-/** Of a shop: what a day of syncs each 15 minutes leaves. */
+/** Rows of a shop's run history: a day of syncs every 15 minutes. */
 const RUNS_PER_SHOP = 96;
 const SHOPS_PER_STATEMENT = 1000;
 const MIGRATION_SECONDS = 20;
@@ -32,7 +32,7 @@ const SYNCS = 40;
 
 type Scale = BenchContext & { sql: Sql };
 
-/** What grows with the number of workspaces, at each of these sizes of one database. */
+/** What depends on the number of workspaces, at each of these sizes of one database. */
 export async function measureScale(context: BenchContext, sizes: readonly number[]): Promise<BenchRow[]> {
   const scale: Scale = { ...context, sql: sqlOf(context.installation.database) };
   const rows: BenchRow[] = [];
@@ -51,7 +51,7 @@ export async function measureScale(context: BenchContext, sizes: readonly number
   return rows;
 }
 
-/** Brings the database to so many synced workspaces, all of the same small size. */
+/** Fills the database up to this number of synced workspaces, all of the same small size. */
 async function fill({ sql, tell, keys }: Scale, size: number): Promise<void> {
   const [there] = await sql<{ shops: number }>("select count(*)::integer as shops from shop_directory");
   for (let from = there?.shops ?? 0; from < size; from += SHOPS_PER_STATEMENT) {
@@ -78,7 +78,7 @@ async function fill({ sql, tell, keys }: Scale, size: number): Promise<void> {
 const sampleTokens: string[] = [];
 const OF_SHOPS = "from unnest($1::bigint[]) s (shop_key)";
 
-/** The rows of a workspace: synced a quarter of an hour ago, every hundredth with something wrong. */
+/** The rows of a workspace: synced a quarter of an hour ago, every hundredth with a problem. */
 const SHOP_ROWS = [
   `insert into workspace (shop_key, organization_id, shop_id, shop_domain, currency_code, plan_key, readiness, data_version, data_as_of)
    select s.shop_key, 'org_' || s.shop_key, 'shop_' || s.shop_key, d.shop_domain, 'EUR', 'scale',
@@ -124,7 +124,7 @@ async function metrics({ installation }: Scale): Promise<BenchRow[]> {
   return [{ name: `/metrics, ${remark}`, value, target: "≤ 0.5 s, complete" }];
 }
 
-/** What an operator sees: the process included, which alone takes as long as \`--help\`. */
+/** Commands, with the start of the process, which \`--help\` shows. */
 async function commands(scale: Scale): Promise<BenchRow[]> {
   const targets = {
     doctor: "≤ 5 s, one screen",
@@ -201,7 +201,7 @@ async function sync(scale: Scale): Promise<BenchRow[]> {
       firstRetryMs: 100,
     };
     const run = async (kind: "backfill" | "incremental"): Promise<void> => {
-      // So that the overlap lists nothing again.
+      // A watermark in the future, so that the overlap lists nothing again.
       await sql(
         `update data_source set cursor = jsonb_set(cursor, '{watermark}', to_jsonb((now() + interval '1 day')::text)) where shop_key = $1`,
         [shopKey],
@@ -218,7 +218,7 @@ async function sync(scale: Scale): Promise<BenchRow[]> {
       await run("incremental");
     }
     const after = await used(scale);
-    // Of connections that were closed meanwhile, the time is not known.
+    // The time of connections that were closed in the meantime is unknown.
     const spent = [...after.database].map(([pid, seconds]) => seconds - (before.database.get(pid) ?? 0));
     const workerMs = ((after.worker - before.worker) / SYNCS) * 1000;
     const databaseMs = (spent.reduce((sum, seconds) => sum + seconds, 0) / SYNCS) * 1000;
@@ -253,7 +253,7 @@ async function used({
   return { worker: (user + system) / 1e6, database, dead: catalogue?.dead ?? Number.NaN };
 }
 
-/** What a row of the history takes, and so what 90 days of polls do. */
+/** The size of a row of the run history. */
 async function history({ sql }: Scale): Promise<BenchRow[]> {
   const [size] = await sql<{ bytes: number; runs: number }>(
     "select pg_total_relation_size('sync_run')::float8 as bytes, (select count(*)::float8 from sync_run) as runs",
@@ -264,12 +264,12 @@ async function history({ sql }: Scale): Promise<BenchRow[]> {
 }
 
 let migrations = 0;
-/** In a transaction of one table after the other, as runs write them. */
+/** Writes one table after the other in a transaction, as runs do. */
 const WRITE = `with source as (update data_source set status = status
                 where shop_key in (select shop_key from workspace order by shop_key limit 20) returning shop_key)
   update workspace w set readiness = readiness from source s where w.shop_key = s.shop_key`;
 
-/** A migration of tables that requests and workers use, while both do. */
+/** A migration of tables while requests and a writer use them. */
 async function migration(scale: Scale): Promise<BenchRow[]> {
   const { installation, environment, sql } = scale;
   const latest = (await knownMigrations()).at(-1) ?? "";

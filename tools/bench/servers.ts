@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 
-/** A server under measurement, alone on one core where the system lets a process be bound to one. */
+/** A measured server, alone on one core if the system allows to bind processes to cores. */
 export type MeasuredServer = {
   address: string;
-  /** CPU seconds it has used so far; resident memory now and at most. Not a number where /proc is not there. */
+  /** CPU seconds used so far; current and peak resident memory. NaN without /proc. */
   usage(): { cpuSeconds: number; residentMb: number; peakMb: number };
   stop(): Promise<void>;
 };
@@ -21,16 +21,16 @@ const CLOCK_TICKS_PER_SECOND = 100;
 
 const canBind = spawnSync("taskset", ["-c", SERVER_CORE, "true"]).status === 0;
 
-/** How the processes of a measurement are spread, in words for its table. */
+/** How the processes are distributed over cores, in words for the table. */
 export const SPREAD = canBind ? "server on one core" : "server on any core";
 
-/** The command that runs this Node.js on the core of the load's generator, or on that of the server. */
+/** The command that runs this Node.js on the core of the load generator, or on that of the server. */
 function boundCommand(part: "server" | "load", args: readonly string[]): [string, string[]] {
   if (!canBind) return [process.execPath, [...args]];
   return ["taskset", ["-c", part === "server" ? SERVER_CORE : LOAD_CORE, process.execPath, ...args]];
 }
 
-/** Starts the service as `npm start` does, with the log level that it has by default. */
+/** Starts the service as `npm start` does, with its default log level. */
 export function startService(environment: Record<string, string>): Promise<MeasuredServer> {
   const args = [LAUNCHER, "src/cli/main.ts", "serve", "--no-demo", "--json"];
   return startMeasured(args, { ...environment, LOG_LEVEL: "info" });
@@ -41,7 +41,7 @@ export function startLikeService(program: string, ...args: string[]): Promise<Me
   return startMeasured([LAUNCHER, program, "serve", ...args], {});
 }
 
-/** Starts a program that prints {"address"} once it listens; its log goes nowhere. */
+/** Starts a program that prints {"address"} once it listens; its log is dropped. */
 async function startMeasured(
   args: readonly string[],
   environment: Record<string, string>,
@@ -76,7 +76,7 @@ function serverPid(pid: number): number {
   }
 }
 
-/** CPU seconds that a process has used so far, with its children that have ended if asked. Throws where /proc is not there. */
+/** CPU seconds that a process has used so far, with `withEnded` including its ended children. Throws without /proc. */
 export function cpuSecondsOf(pid: number, withEnded = false): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   const used = fields.slice(11, withEnded ? 15 : 13);
@@ -103,11 +103,11 @@ export type LoadRequest = { path: string; token: string };
 
 export type Load = {
   address: string;
-  /** Asked in turn. */
+  /** Sent in turn. */
   requests: readonly LoadRequest[];
   connections: number;
   seconds: number;
-  /** null = as many as there are answers. */
+  /** null = as fast as answers arrive. */
   ratePerSecond: number | null;
 };
 
@@ -115,14 +115,14 @@ export type LoadOutcome = { perSecond: number; requests: number; failures: numbe
 
 const LOAD_PROCESS = join(import.meta.dirname, "load-process.ts");
 
-/** Puts a load on a server from a separate process; throws when a request is not answered with a 200. */
+/** Puts a load on a server from a separate process; throws if a request is not answered with 200. */
 export async function putLoad(load: Load): Promise<LoadOutcome> {
   const outcome = await tryLoad(load);
   if (outcome.failures > 0) throw new Error(`${outcome.failures} of ${outcome.requests} requests failed`);
   return outcome;
 }
 
-/** The same, with the requests that failed counted. */
+/** The same, but failed requests are counted. */
 export async function tryLoad(load: Load): Promise<LoadOutcome> {
   const [command, args] = boundCommand("load", [LOAD_PROCESS]);
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
@@ -132,7 +132,7 @@ export async function tryLoad(load: Load): Promise<LoadOutcome> {
 
 export type Side = { server: MeasuredServer; requests: readonly LoadRequest[] };
 
-/** `ratio` is of each round of the one and the round of the other right after it; CPU is that of the server for one request. */
+/** `ratio` compares each round of one with the next round of the other; CPU is the server's for one request. */
 export type Comparison = Record<
   "perSecond" | "floorPerSecond" | "ratio" | "cpuMicroseconds" | "floorCpuMicroseconds",
   Spread
@@ -140,10 +140,10 @@ export type Comparison = Record<
 
 export type Rounds = { rounds: number; seconds: number; connections: number };
 
-/** Until the engine has compiled what is asked often. */
+/** Until the engine has compiled the hot code. */
 const WARM_UP_SECONDS = 5;
 
-/** Loads both sides in turn, so that what else the machine does meets both. */
+/** Loads both sides in turn, so that both have the same load of the machine. */
 export async function compare(side: Side, floor: Side, rounds: Rounds): Promise<Comparison> {
   const sides = [side, floor] as const;
   for (const each of sides) await runRound(each, { ...rounds, seconds: WARM_UP_SECONDS });

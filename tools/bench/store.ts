@@ -15,7 +15,7 @@ import type { LoadRequest } from "./servers.ts";
 /** The stores of the benchmarks. */
 export type StoreKind = "typical" | "whale" | "crowd";
 
-/** What one workspace's store is made of. */
+/** The size of one workspace's store. */
 export type BenchStorePlan = {
   lines: number;
   skus: number;
@@ -32,7 +32,7 @@ const LAST_MONTH = "2025-12";
 const AS_OF = new Date("2026-01-01T06:00:00Z");
 const CURRENCY = "USD";
 
-/** A plan with a daily quota, so that every request is counted, that no run can use up. */
+/** A plan with a daily quota, so that every request is counted; no run uses it up. */
 const COUNTED_PLAN = "bench";
 const ADD_PLAN = {
   name: "bench_add_plan",
@@ -51,7 +51,7 @@ const CROWD_WORKSPACES = 1000;
 const TYPICAL = { lines: 60_000, skus: 500, families: 10, categories: 6, vendors: 12, seed: 1 };
 const WHALE = { lines: 6_000_000, skus: 20_000, families: 40, categories: 20, vendors: 60, seed: 1 };
 
-/** The crowd is made of typical stores. */
+/** The crowd consists of typical stores. */
 function planOf(kind: StoreKind, change: Partial<BenchStorePlan>): BenchStorePlan {
   return { ...(kind === "whale" ? WHALE : TYPICAL), ...change };
 }
@@ -61,11 +61,11 @@ export const SMALL_STORE = { lines: 1000, skus: 20, families: 4, categories: 3, 
 
 type StoreOptions = {
   kind: StoreKind;
-  /** Of the installation that will serve the store. */
+  /** That of the installation that will serve the store. */
   tokenPepper: Buffer;
-  /** Another size than the kind's own, another seed. */
+  /** Changes the kind's size or seed. */
   change?: Partial<BenchStorePlan>;
-  /** crowd only; 1000 unless told. */
+  /** Only for a crowd; default 1000. */
   workspaces?: number;
   tell: (line: string) => void;
 };
@@ -73,16 +73,15 @@ type StoreOptions = {
 export type LoadedStore = {
   kind: StoreKind;
   plan: BenchStorePlan;
-  /** The first of a crowd is the original. */
+  /** The first of a crowd is the original, the others are copies. */
   workspaces: [LoadedWorkspace, ...LoadedWorkspace[]];
-  /** The entities with the most lines, which cost a query most. */
+  /** The entities with the most lines, which are the most expensive to query. */
   examples: Record<"sku" | "productGid" | "family" | "vendor", string>;
 };
 
 /**
- * Loads a store into a migrated database: catalogue, facts, prepared answers, a token for each workspace. There are no
- * order documents, so `rebuild` would empty it. The same options give the same rows. All or nothing but the crowd's
- * copies.
+ * Loads a store into a migrated database: catalogue, facts, rollups, a token for each workspace. There are no order
+ * documents, so `rebuild` would empty it. The same options give the same rows. In one transaction, except for the crowd's copies.
  */
 export async function loadStore(database: Database, options: StoreOptions): Promise<LoadedStore> {
   const { kind, tokenPepper, tell } = options;
@@ -116,7 +115,7 @@ export function ask(token: string, path: string, parameters: Record<string, stri
   return { path: `${path}?${query}`, token };
 }
 
-/** The summary of the SKU with most sales, once for each workspace. */
+/** The summary of the best-selling SKU, once for each workspace. */
 export function summariesOf({ workspaces, examples: { sku } }: LoadedStore): LoadRequest[] {
   return workspaces.map(({ token }) => ask(token, "/api/v1/summary", { ...MONTHS, sku }));
 }
@@ -125,7 +124,7 @@ async function analyzeFacts(database: Queryable, shopKey: number): Promise<void>
   for (const table of FACT_TABLES) await analyzeTable(database, shopKey, table);
 }
 
-/** Otherwise the server would write what was loaded in the minutes that follow, while requests are measured. */
+/** Otherwise the server would write the loaded pages in the following minutes, while requests are measured. */
 const WRITE_TO_DISK = { name: "bench_write_to_disk", text: "checkpoint" };
 
 async function loadWorkspace(
@@ -148,7 +147,7 @@ async function loadWorkspace(
   return workspace;
 }
 
-/** Every line names a product and a SKU of the catalogue, so the lines need not be read for them. */
+/** Products and SKUs from the catalogue alone, since every line names ones that are in it. */
 async function listCatalogue({ client }: Connection, shopKey: number) {
   const keysOf = async (select: string): Promise<Set<string>> => {
     const { rows } = await client.query<{ key: string }>(select, [shopKey]);
@@ -192,14 +191,14 @@ async function addWorkspace(
   return { shopKey, shopDomain: domain, token };
 }
 
-/** Makes a workspace ready to be asked, its sources synced. Its labels are there already. */
+/** Makes a workspace ready, with synced sources. Its labels are already loaded. */
 async function openWorkspace(connection: Connection, shopKey: number): Promise<void> {
   await putStoreSource(connection, shopKey, "csv", AS_OF);
   await putLabelSource(connection, shopKey, "csv_labels", AS_OF, CURRENCY);
   await publishImport(connection, shopKey, AS_OF, true, true);
 }
 
-/** The catalogue and the prepared answers, from which all requests are answered: copies have no facts. */
+/** The catalogue and the rollups, from which all requests are answered: copies have no facts. */
 const COPIED =
   "product variant sku entity cohort listing sku_quarter sku_year group_day unmatched_label".split(" ");
 const WORKSPACES_PER_TRANSACTION = 20;
@@ -235,7 +234,7 @@ async function copyWorkspace(
   return copies;
 }
 
-/** The copies follow one another, so that all indexes grow at their end. */
+/** Copies are written one after another, so that all indexes grow at their end. */
 async function copyStatement(database: Database, table: string): Promise<string> {
   const rows = await database.rows<{ column_name: string }>(LIST_COLUMNS, [table]);
   const columns = rows.map((row) => row.column_name).join(", ");
@@ -255,9 +254,9 @@ const LIST_COLUMNS = {
 const SKUS_PER_PRODUCT = 4;
 
 /**
- * Writes the catalogue and the facts of one workspace as the projection would have left them, without order
- * documents: a few SKUs sell most, sales grow, a SKU has its own return rate (6–31 %), most returns come in the
- * first weeks. All numbers come from hashes of row numbers under the plan's seed.
+ * Writes the catalogue and the facts of one workspace as the projection would, without order documents: a few SKUs sell
+ * most, sales grow, each SKU has its own return rate (6–31 %), most returns come in the first weeks. All numbers are
+ * hashes of row numbers and the plan's seed.
  */
 async function writeStoreLines(connection: Connection, shopKey: number, plan: BenchStorePlan): Promise<void> {
   const { client } = connection;
@@ -285,7 +284,7 @@ function makeSkus({ skus, families, categories, vendors, seed }: BenchStorePlan)
               from generate_series(0, ${skus - 1}) n, hashint8extended(n, ${seed}) h) s`;
 }
 
-/** One to three lines an order, in the order of time. */
+/** One to three lines an order, ordered by time. */
 function makeLines({ lines, skus, seed }: BenchStorePlan): string {
   const days = `(date '${LAST_MONTH}-01' + interval '1 month')::date - date '${FIRST_MONTH}-01'`;
   return `create temp table bench_line as
@@ -300,8 +299,8 @@ function makeLines({ lines, skus, seed }: BenchStorePlan): string {
 }
 
 /**
- * One row per line that was returned, or only asked to be. `kind`: refund_only; at_once (closed and refunded on a
- * day); later (refunded days after); unrefunded (closed, an exchange); asked (a request that came to nothing so far).
+ * One row per line with a return or a return request. `kind`: refund_only; at_once (closed and refunded on the same
+ * day); later (refunded days after); unrefunded (closed, an exchange); asked (an open request).
  */
 function makeReturns({ seed }: BenchStorePlan): string {
   return `create temp table bench_return as

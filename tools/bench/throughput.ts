@@ -14,7 +14,7 @@ const SUMMARY: Rounds = { rounds: 7, seconds: 3, connections: 32 };
 const OTHERS: Rounds = { rounds: 3, seconds: 2, connections: 32 };
 
 /**
- * Requests a second of each endpoint, cached and uncached, beside the same HTTP server that sends the same bytes without any
+ * Requests a second of each endpoint, cached and uncached, compared with the same HTTP server that sends the same bytes without any
  * check; and of the summary of 1,000 workspaces in turn.
  */
 export async function measureThroughput(context: BenchContext): Promise<BenchRow[]> {
@@ -62,7 +62,7 @@ function rowOf(name: string, comparison: Comparison): BenchRow {
   };
 }
 
-/** One question for each endpoint: about the SKU with most sales, where it takes one. */
+/** One request for each endpoint: for the best-selling SKU, if it takes one. */
 function questionOf(endpoint: Endpoint, { workspaces: [{ token }], examples }: LoadedStore): LoadRequest {
   const takes = (name: string): boolean => name in endpoint.parameters.properties;
   return ask(token, endpoint.path, {
@@ -73,7 +73,7 @@ function questionOf(endpoint: Endpoint, { workspaces: [{ token }], examples }: L
 
 const FLOOR = join(import.meta.dirname, "floor-server.ts");
 
-/** Starts the floor with the answers that the service gives to a question of each endpoint. */
+/** Starts the reference server with the service's answers to one request for each endpoint. */
 async function startFloor(
   context: BenchContext,
   service: MeasuredServer,

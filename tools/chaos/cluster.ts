@@ -20,7 +20,7 @@ const GIVEN = {
   start: process.env["RETURNS_CHAOS_CITUS_START"] ?? "",
 };
 
-/** Why the part cannot run here; null = it can. */
+/** Why the cluster tests cannot run here; null = they can. */
 export function missingCitus(): string | null {
   const missing = Object.entries(GIVEN).filter(([, value]) => value === "");
   if (missing.length === 0) return null;
@@ -70,7 +70,7 @@ export async function makeCluster() {
     nodes,
     nodesOf: (shopKeys: readonly number[]) => readNodes(rows, shopKeys),
     moveShop: (shopKey: number) => moveShop(rows, shopKey),
-    /** Adds the spare server and rebalances; resolves to how many shops' shards it holds now. */
+    /** Adds the spare server and rebalances; resolves to the number of shops' shards that it then has. */
     addSpare: async (): Promise<number> => {
       await execute(spareServer, `create database ${name}`);
       const spare = urlOfDatabase(spareServer, name);
@@ -117,7 +117,7 @@ async function readNodes(rows: Rows, shopKeys: readonly number[]): Promise<Map<n
   return new Map(found.map(({ shop_key, node }) => [Number(shop_key), node]));
 }
 
-/** Moves the shards that hold a shop's rows, those of all tables, to another node; resolves to how many tables moved. */
+/** Moves the shards with a shop's rows, of all tables, to another node; resolves to the number of moved tables. */
 async function moveShop(rows: Rows, shopKey: number): Promise<number> {
   const moved = await rows(
     `select citus_move_shard_placement(m.shardid, m.nodename, m.nodeport, m.to_name, m.to_port, 'force_logical')

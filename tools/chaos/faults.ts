@@ -12,17 +12,17 @@ import type { Tried } from "./traffic.ts";
 
 const NODE_AWAY_MS = 20_000;
 const COORDINATOR_AWAY_MS = 5000;
-/** Requests are answered again so long after a server is back. */
+/** Requests must be answered this long after a server is back. */
 const RECOVERY_LIMIT_MS = 5000;
-/** A request that cannot be answered waits for admission at most. */
+/** The longest wait for admission of a request that cannot be answered. */
 const WAIT_LIMIT_MS = 4000;
-/** Imports and syncs that were held up have ended again by then. */
+/** Delayed imports and syncs must have ended by then. */
 const LONGEST_CATCH_UP_MS = 90_000;
 
-/** What was seen of one fault, and what of the promises did not hold. */
+/** What was observed during one fault, and which promises were broken. */
 export type Finding = { name: string; observed: string[]; problems: string[] };
 
-/** Causes of trouble, in turn; the first is what the others are compared with. */
+/** Faults, in turn; the first, without a fault, is the baseline. */
 export const CAUSES: readonly ((scene: Scene) => Promise<Finding>)[] = [
   (scene) => undisturbed(scene, "nothing happens for 20 s", () => sleep(20_000, "")),
   killNode,
@@ -66,7 +66,7 @@ async function takeAway(
   return { fromMs, awayMs, backMs, caughtUpMs, back };
 }
 
-/** One node dies and comes back: its own shops notice, nobody else. */
+/** One node dies and comes back: only its own shops are affected. */
 async function killNode(scene: Scene): Promise<Finding> {
   const { cluster, fleet, log } = scene;
   const [, place = ""] = cluster.nodes;
@@ -96,7 +96,7 @@ async function killNode(scene: Scene): Promise<Finding> {
   return { name: "a node killed for 20 s", observed, problems };
 }
 
-/** The coordinator restarts: nobody is answered meanwhile, everybody is afterwards. */
+/** The coordinator restarts: no request is answered meanwhile, all are afterwards. */
 async function restartCoordinator(scene: Scene): Promise<Finding> {
   const { cluster, fleet, log } = scene;
   log("the coordinator restarts");
@@ -119,7 +119,7 @@ function when(is: boolean, problem: string): string[] {
   return is ? [problem] : [];
 }
 
-/** Does something that no shop may notice; `cause` resolves to what it did, `ends` are those of syncs beside success. */
+/** Does something that must affect no shop; `cause` resolves to what it did, `ends` are the allowed outcomes of syncs besides success. */
 async function undisturbed(
   scene: Scene,
   name: string,
@@ -182,7 +182,7 @@ async function untilCaughtUp(
 /** Part of what was tried: of some shops, within some time. */
 type Part = Record<"requests" | "webhooks" | "imports" | "runs", Tried[]>;
 
-/** What overlaps the time, of the shops that fit. */
+/** The attempts that overlap the time, of the shops that fit. */
 async function partOf(
   scene: Scene,
   fromMs: number,
@@ -216,7 +216,7 @@ async function listRuns({ cluster, synced }: Scene): Promise<Tried[]> {
   }));
 }
 
-/** What is wrong with traffic that must not notice anything, one sentence each; `ends` are those of syncs beside success. */
+/** Failures of traffic that must not be affected, one sentence each; `ends` are the allowed outcomes of syncs besides success. */
 function disturbances(part: Part, whose: string, ends: readonly string[] = []): string[] {
   return [
     ...unless(part.requests, ["200"], `requests ${whose}`),

@@ -9,7 +9,7 @@ import type { SimulatedStore } from "./shops.ts";
 
 const PROJECT = join(import.meta.dirname, "../..");
 const PROBE_MS = 200;
-/** Of a server that is being stopped: the balancer has seen that it is no longer ready. */
+/** How long a stopping server still answers, until the balancer has seen that it is not ready. */
 const DRAIN_SECONDS = "2";
 
 /** `stop` ends it as an operator does. */
@@ -31,7 +31,7 @@ export function startFleet(databaseUrl: string, { simulator: { options } }: Simu
   let turn = 0;
   let unready = 0;
 
-  /** Resolves to what it prints first. */
+  /** Resolves to the process and its first output. */
   const begin = async (name: string, file: string, words: string[] = []): Promise<[Member, string]> => {
     const child = spawn(process.execPath, [file, ...words], {
       env: { PATH: process.env["PATH"], ...environment },
@@ -66,17 +66,17 @@ export function startFleet(databaseUrl: string, { simulator: { options } }: Simu
     }
   };
   return {
-    /** Those that were added and not stopped. */
+    /** Added processes that were not stopped. */
     running: (name: "server" | "worker"): Member[] =>
       members.filter((member) => member.name === name && !member.isStopping),
-    /** A server to ask next: one that says it is ready, as long as any does. */
+    /** The server for the next request: a ready one, as long as there is any. */
     address: (): string => {
       const all = [...ready.keys()];
       const takers = all.filter((address) => ready.get(address) === true);
       const chosen = takers.length === 0 ? all : takers;
       return chosen[(turn += 1) % chosen.length] ?? "";
     },
-    /** Returns once it takes requests. */
+    /** Resolves once it takes requests. */
     addServer: async (checkout = PROJECT): Promise<void> => {
       const [member, line] = await begin("server", join(checkout, "tests/support/server-entry.ts"));
       const { address } = JSON.parse(line) as { address: string };
@@ -96,7 +96,7 @@ export function startFleet(databaseUrl: string, { simulator: { options } }: Simu
       members
         .filter(({ child, isStopping }) => !isStopping && (child.exitCode ?? child.signalCode) !== null)
         .map(({ name, child }) => `a ${name} ended with ${child.exitCode ?? child.signalCode}`),
-    /** How often a server said it was not ready since the last call, unless it was being stopped. */
+    /** How often a server reported that it was not ready since the last call, except while it was being stopped. */
     takeUnready: (): number => {
       const count = unready;
       unready = 0;

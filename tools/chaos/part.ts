@@ -17,8 +17,8 @@ const STORES = 4;
 const SHOPS = 24;
 
 /**
- * Faults of a cluster whose address is given, while imports, syncs, webhooks and requests of some dozens of shops go on; at
- * the end the data is compared with that of one plain PostgreSQL.
+ * Faults of a given cluster during imports, syncs, webhooks and requests of some dozens of shops; at the end the data is
+ * compared with that of one plain PostgreSQL.
  */
 export async function run(log: (line: string) => void): Promise<Finding[]> {
   const cluster = await makeCluster();
@@ -44,7 +44,7 @@ export async function run(log: (line: string) => void): Promise<Finding[]> {
 
 type Shops = Pick<Scene, "imported" | "synced"> & { importGroups: CitusShop[][] };
 
-/** One shop of each store is synced, so that every node has some; into the others its exports are imported. */
+/** Syncs one shop of each store, so that every node has some; the others get imports of its exports. */
 async function fillShops(
   cluster: CitusCluster,
   fleet: Fleet,
@@ -107,7 +107,7 @@ async function compareAtTheEnd(
   return compareWithOneServer(scene, stores, asOf);
 }
 
-/** A cluster with shops, its servers and workers, and what goes on while faults are caused. */
+/** A cluster with shops, its servers and workers, and the traffic during faults. */
 export type Scene = {
   cluster: CitusCluster;
   fleet: Fleet;
@@ -119,7 +119,7 @@ export type Scene = {
   log: (line: string) => void;
 };
 
-/** Tables of a shop that tell when and how something ran, or who may ask; every other one has to be equal. */
+/** Tables of a shop about runs and access, which may differ; all others must be equal. */
 const OF_RUNS: ReadonlySet<string> = new Set([
   "alert",
   "api_token",

@@ -34,7 +34,7 @@ export type CitusShop = { workspace: DirectoryRow; shopKey: number; token: strin
 const ORDERS = 120;
 const PRODUCTS = 12;
 const CURRENCY = "EUR";
-/** Its quota is counted, and no run of this part uses it up. */
+/** A plan with a counted quota, which no run uses up. */
 const PLAN = "scale";
 
 export async function startStores(
@@ -115,7 +115,7 @@ export async function openShop(
   return { workspace, shopKey: workspace.shop_key, token: secret?.reveal() ?? "", store };
 }
 
-/** Connects a shop to its store, which asks for a backfill. */
+/** Connects a shop to its store, which requests a backfill. */
 export async function connectShop(database: Database, { workspace, store }: CitusShop): Promise<void> {
   const { url, token, options } = store.simulator;
   const given = { source: "shopify", shop: options.domain, address: url, "secret-accessToken": token };

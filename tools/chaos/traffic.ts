@@ -15,7 +15,7 @@ export type TrafficPlan = {
   fleet: Fleet;
   imported: readonly CitusShop[];
   synced: readonly CitusShop[];
-  /** Imports run in one row for each group, so that a node that is away holds up its own alone. */
+  /** Imports run one after another within each group, so that an unreachable node only delays its own. */
   importGroups: readonly (readonly CitusShop[])[];
 };
 
@@ -26,11 +26,11 @@ const CHANGE_PAUSE_MS = 1500;
 const WEBHOOK_ATTEMPTS = 3;
 const WEBHOOK_PAUSE_MS = 500;
 export const DONE = "done";
-/** What became of a webhook that was accepted. */
+/** Outcomes of accepted webhooks. */
 export const ACCEPTED = "200";
 export const ACCEPTED_AGAIN = "200 when sent again";
 
-/** Requests, webhooks and imports go on until it is stopped; each list grows. */
+/** Sends requests and webhooks and runs imports until stopped; each list grows. */
 export function startTraffic(plan: TrafficPlan) {
   const requests: Tried[] = [];
   const webhooks: Tried[] = [];
@@ -49,7 +49,7 @@ export function startTraffic(plan: TrafficPlan) {
   return { requests, webhooks, imports, stop };
 }
 
-/** One client after another of the shops asks, so that all nodes are asked all the time. */
+/** Sends requests of one shop after another, so that all nodes always have some. */
 async function askOn(plan: TrafficPlan, client: number, asked: Tried[], over: AbortSignal): Promise<void> {
   const shops = [...plan.imported, ...plan.synced];
   for (let turn = client; !over.aborted; turn += CLIENTS) {
@@ -68,7 +68,7 @@ async function askOn(plan: TrafficPlan, client: number, asked: Tried[], over: Ab
   }
 }
 
-/** The newest export of its store into one shop after another, over and over. */
+/** Imports the newest export of its store into one shop after another, repeatedly. */
 async function importOn(
   database: Database,
   shops: readonly CitusShop[],
@@ -90,7 +90,7 @@ async function importOn(
   }
 }
 
-/** One store after another changes, tells so by webhooks, and is exported; its workspace is asked to sync. */
+/** Changes one store after another, sends its webhooks, exports it, and requests a sync of its workspace. */
 async function changeOn(plan: TrafficPlan, webhooks: Tried[], over: AbortSignal): Promise<void> {
   for (let turn = 0; !over.aborted; turn++) {
     const shop = plan.synced[turn % plan.synced.length] as CitusShop;

@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { makeFolder } from "../../tests/support/folder.ts";
 
-/** Where the service answers MCP, and as whom. */
+/** The service's MCP address, and a token. */
 export type Target = { url: string; token: string };
 
 /** What a client saw: the tools by name, and the text of each call's result. */
 type Seen = { tools: string[]; text: (tool: string) => string };
 
-/** A client of somebody else's making, and the revision it speaks here: it lists the tools, then calls those given. */
+/** A third-party client, and the revision that it uses here: it lists the tools, then makes the given calls. */
 export type RealClient = {
   name: string;
   version: string;
@@ -91,7 +91,7 @@ async function useSecondSdk(
   return useSdk(new sdk.Client(CLIENT_INFO, { versionNegotiation: { mode } }), transport, calls);
 }
 
-/** mcp-remote turns the service into one over standard input and output, which the SDK then speaks to. */
+/** mcp-remote makes the service available over standard input and output, to which the SDK connects. */
 async function useRemote({ url, token }: Target, calls: readonly ToolCall[]): Promise<Seen> {
   const { Client } = await load<SdkModule>("@modelcontextprotocol/sdk/client/index.js");
   const { StdioClientTransport } = await load<SdkModule>("@modelcontextprotocol/sdk/client/stdio.js");
@@ -186,7 +186,7 @@ function bearer(token: string): { authorization: string } {
 
 const TIMEOUT_MS = 60_000;
 
-/** Imports by a name that is known at run time only: the packages are for these scripts alone. */
+/** Imports by a name that is only known at run time: only these scripts use the packages. */
 export async function load<Module>(name: string): Promise<Module> {
   return (await import(name)) as Module;
 }
@@ -196,7 +196,7 @@ export function installed(path: string): string {
   return join(import.meta.dirname, "../../node_modules", path);
 }
 
-/** Runs a script on this Node.js until it ends; one that hangs is killed and has no exit code. */
+/** Runs a script on this Node.js to its end; if it hangs, it is killed and has no exit code. */
 export async function runNode(
   scriptArguments: readonly string[],
   env: NodeJS.ProcessEnv,

@@ -1,6 +1,6 @@
 /**
- * Holds the MCP endpoint to the official conformance runner (2025-06-18 and 2026-07-28, each with the baseline of what a
- * server of tools alone does not have) and to clients of others' making: npm run conformance
+ * Tests the MCP endpoint with the official conformance runner (2025-06-18 and 2026-07-28, each with a baseline of what a
+ * server with only tools lacks) and with third-party clients: npm run conformance
  */
 import { createServer, request as startRequest } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,7 +18,7 @@ import type { RealClient, Target, ToolCall } from "./clients.ts";
 
 type Outcome = { name: string; passed: boolean; seconds: number; note: string };
 
-/** A revision, the runner that knows it, and what it cannot find here. */
+/** A revision, its runner, and the baseline of expected failures. */
 type Suite = { version: string; runner: string; flags: readonly string[]; baseline: string };
 
 const SUITES: readonly Suite[] = [
@@ -101,7 +101,7 @@ async function runConformance({ version, runner, flags, baseline }: Suite, addre
   return `${/Total: (.*)/u.exec(output)?.[1]}, as in the baseline`;
 }
 
-/** Each client must see every tool, and the very bytes that REST answers. */
+/** Each client must see every tool, and get the same bytes as from REST. */
 async function checkClient(client: RealClient, target: Target, address: string): Promise<string> {
   const seen = await client.use(target, CALLS);
   const names = TOOLS.map((tool) => tool.name);
@@ -130,7 +130,7 @@ async function timed(name: string, work: () => Promise<string>): Promise<Outcome
 
 type BearerProxy = {
   address: string;
-  /** Where requests go from now on, and as whom. */
+  /** Sets the address and token of further requests. */
   forwardTo(serviceAddress: string, token: string): void;
   /** The MCP-Protocol-Version of the last request; null = it had none. */
   lastVersion(): string | null;
@@ -224,7 +224,7 @@ const MODERN_META = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-/** Holds answers to the protocol's published schemas; throws at the first that breaks one. */
+/** Checks answers against the protocol's published schemas; throws at the first that breaks one. */
 async function checkWireSchemas(target: Target): Promise<string> {
   const schemas = await load<Schemas>("@modelcontextprotocol/core");
   for (const { method, params, result } of EXCHANGES) {

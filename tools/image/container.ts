@@ -31,15 +31,15 @@ export type ImageConfig = {
 export type Runner = {
   config: ImageConfig;
   bytes: number;
-  /** A volume is made when it is named first. */
+  /** A volume is created at its first use. */
   start(volume: string, environment: Record<string, string>): Promise<Container>;
-  /** A tool of the image, as root in it, without starting the service. */
+  /** Runs a shell script as root in the image, without starting the service. */
   look: (script: string) => string;
   /** Removes the volumes. */
   clean(): void;
 };
 
-/** Docker and podman run containers; images built by buildah run in separate namespaces by util-linux. */
+/** Docker and podman run containers; images built by buildah run in namespaces made by util-linux. */
 export function createRunner(engine: Engine, tag: string, folder: string): Runner {
   return engine.name === "buildah" ? namespaceRunner(engine, tag, folder) : commandRunner(engine.name, tag);
 }
@@ -59,7 +59,7 @@ function commandRunner(command: "docker" | "podman", tag: string): Runner {
       const volume = `returns-image-test-${process.pid}-${name}`;
       volumes.add(volume);
       const [api, operations] = [await freePort(), await freePort()];
-      // The host's network, so that a database of this machine is reached, too.
+      // The host's network, so that a database on this machine can also be reached.
       const own = { PORT: String(api), OPERATIONS_PORT: String(operations), ...environment };
       const variables = Object.entries(own).flatMap(([key, value]) => ["-e", `${key}=${value}`]);
       const options = [...hardened, "--network=host", "-v", `${volume}:/data`, ...variables];
@@ -104,7 +104,7 @@ function namespaceRunner(engine: Engine, tag: string, folder: string): Runner {
     start: async (name, environment) => {
       const dataFolder = join(folder, name);
       const [uid, gid] = config.user.split(":").map(Number);
-      // As an engine makes a volume: the image's user owns it.
+      // As in a volume that an engine creates, the image's user owns it.
       if (mkdirSync(dataFolder, { recursive: true, mode: 0o700 }) !== undefined)
         chownSync(dataFolder, uid ?? 0, gid ?? 0);
       const [api, operations] = [await freePort(), await freePort()];
@@ -152,7 +152,7 @@ function spawnIn(
   let text = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (piece) => (text += String(piece)));
   const ended = new Promise<number | null>((done) => child.on("close", done));
-  /** The process that is number 1 inside. */
+  /** The process with id 1 inside. */
   const first = (): number =>
     Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim().split(" ")[0]);
   return {
@@ -191,7 +191,7 @@ function readImageConfig(config: DockerConfig): ImageConfig {
   };
 }
 
-/** Asks until the answer is 200; throws with the log when the time is over. */
+/** Repeats a request until the answer is 200; throws with the log after the time limit. */
 export async function untilAnswered(container: Container, address: string, seconds: number): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   while (performance.now() < deadline) {

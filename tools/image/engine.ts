@@ -3,13 +3,13 @@ import { existsSync, cpSync, mkdirSync, readdirSync } from "node:fs";
 import { realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, delimiter, dirname } from "node:path";
 
-/** What builds the image: a daemon's or podman's command, or Debian's buildah in its own store. */
+/** The builder of the image: the command of Docker or podman, or Debian's buildah with its own store. */
 export type Engine = { name: "docker" | "podman" | "buildah"; command: (...args: string[]) => string[] };
 
 const INSTALL_SECONDS = 300;
 const PULL_SECONDS = 180;
 
-/** The first of docker, podman and buildah that works here; Debian's buildah is installed where there is none. */
+/** The first of docker, podman and buildah that works here; without any, Debian's buildah is installed. */
 export function chooseEngine(folder: string): Engine {
   for (const name of ["docker", "podman"] as const) {
     if (hasProgram(name) && attempt(name, ["info"]).code === 0) return { name, command: (...args) => args };
@@ -35,7 +35,7 @@ function installPackages(names: readonly string[]): void {
   demand("apt-get", [...options, ...missing], INSTALL_SECONDS);
 }
 
-/** Whether a registry gives the images. */
+/** Whether a registry provides the images. */
 export function canPull(engine: Engine, images: readonly string[]): boolean {
   return images.every(
     (image) =>
@@ -43,7 +43,7 @@ export function canPull(engine: Engine, images: readonly string[]): boolean {
   );
 }
 
-/** Makes an image of a folder that holds a whole system. */
+/** Makes an image of a folder with a whole system. */
 async function importFolder(engine: Engine, folder: string, tag: string): Promise<void> {
   const archive = `${folder}.tar`;
   await work("tar", ["-C", folder, "--numeric-owner", "-cf", archive, "."]);
@@ -63,7 +63,7 @@ export async function buildImage(
   { tag, bases }: { tag: string; bases: Readonly<Record<string, string>> },
 ): Promise<void> {
   const given = Object.entries(bases).flatMap(([name, image]) => ["--build-arg", `${name}=${image}`]);
-  // Only Docker's own format has the health check; chroot takes no rights that a container here may lack.
+  // Only Docker's format has the health check; chroot needs no rights that a container here may lack.
   const own = engine.name === "buildah" ? ["--isolation", "chroot", "--format", "docker"] : [];
   const format = engine.name === "podman" ? ["--format", "docker"] : [];
   await work(engine.name, engine.command("build", ...own, ...format, ...given, "-t", tag, project));
@@ -71,7 +71,7 @@ export async function buildImage(
 
 export type Ran = { code: number | null; output: string };
 
-/** Whether a program is on the PATH, or where Debian has those of root. */
+/** Whether a program is on the PATH or in Debian's folders for root's programs. */
 export function hasProgram(name: string): boolean {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"];
   return folders.some((folder) => existsSync(join(folder, name)));
@@ -84,7 +84,7 @@ export function attempt(program: string, args: readonly string[], timeoutSeconds
   return { code: status, output: `${stdout ?? ""}${status === 0 ? "" : (error?.message ?? stderr)}`.trim() };
 }
 
-/** The output of a program that has to succeed. */
+/** The output of a program that must succeed. */
 export function demand(program: string, args: readonly string[], timeoutSeconds = 60): string {
   const { code, output } = attempt(program, args, timeoutSeconds);
   if (code !== 0) throw failure(program, args, code, output);
@@ -111,7 +111,7 @@ const SUITE = "bookworm";
 const MIRROR = "http://deb.debian.org/debian";
 
 /**
- * The two base images where no registry can be reached: Debian by debootstrap, once as it is and once with the pinned
+ * The two base images for machines that reach no registry: Debian by debootstrap, once unchanged and once with the pinned
  * Node.js and npm. Returns them by the names of the build arguments.
  */
 export async function makeBases(
@@ -125,7 +125,7 @@ export async function makeBases(
     const options = ["--variant=minbase", "--include=ca-certificates", SUITE];
     await work("debootstrap", [...options, system, MIRROR]);
   } finally {
-    // It leaves this machine's /proc mounted there.
+    // debootstrap leaves this machine's /proc mounted there.
     attempt("umount", ["--lazy", join(system, "proc")]);
     attempt("umount", ["--lazy", join(system, "sys")]);
   }
@@ -140,7 +140,7 @@ export async function makeBases(
   };
 }
 
-/** As the slim images of Debian are: without manuals, translations and what apt fetched. */
+/** Like Debian's slim images: without manuals, translations and apt's downloads. */
 function slim(system: string): void {
   for (const path of ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info"])
     rmSync(join(system, path), { recursive: true, force: true });
@@ -150,7 +150,7 @@ function slim(system: string): void {
   }
 }
 
-/** The pinned Node.js, npm of the one that is installed here, and the library that Node.js 26 needs. */
+/** Adds the pinned Node.js, this machine's npm, and the library that Node.js 26 needs. */
 function addNode(system: string, project: string): void {
   const packaged = readdirSync(join(project, "node_modules")).find((name) => name.startsWith("node-linux-"));
   if (packaged === undefined) throw new Error("node_modules has no Node.js for Linux.");
@@ -163,7 +163,7 @@ function addNode(system: string, project: string): void {
   const target = join(system, "usr/local/lib/libatomic.so.1");
   cpSync(realpathSync(library), target);
   demand("chroot", [system, "/sbin/ldconfig"]);
-  // Networks that end TLS themselves have an authority of their own, which this machine trusts already.
+  // Networks that intercept TLS use their own authority, which this machine already trusts.
   cpSync("/etc/ssl/certs/ca-certificates.crt", join(system, "etc/ssl/certs/ca-certificates.crt"));
   mkdirSync(join(system, "usr/local/etc"), { recursive: true });
   writeFileSync(join(system, "usr/local/etc/npmrc"), "cafile=/etc/ssl/certs/ca-certificates.crt\n");

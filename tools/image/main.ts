@@ -1,7 +1,7 @@
 /**
- * Builds the image and runs it as a user without rights on a read-only root: npm run image:test [-- --keep]
- * By docker, podman or buildah, whichever works here; else Debian's buildah is installed. Where no registry can be
- * reached, debootstrap makes the base images. Prints sizes and times; exit code 1 when something did not hold.
+ * Builds the image and runs it as an unprivileged user on a read-only root: npm run image:test [-- --keep]
+ * With docker, podman or buildah, whichever works here; else Debian's buildah is installed. If no registry can be
+ * reached, debootstrap makes the base images. Prints sizes and times; exit code 1 if a check failed.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -50,7 +50,7 @@ async function findBases(engine: Engine, folder: string): Promise<typeof OFFICIA
   return makeBases(engine, folder, project);
 }
 
-/** What `docker compose` itself says of compose.yml, where it is installed. */
+/** Whether `docker compose`, if installed, accepts compose.yml. */
 function checkCompose(): Finding[] {
   if (!hasProgram("docker") || attempt("docker", ["compose", "version"]).code !== 0) return [];
   const profiles = ["--profile", "postgres", "--profile", "tls"];
@@ -71,14 +71,14 @@ function cleanUp(engine: Engine, folder: string): void {
 
 type Finding = { name: string; held: boolean; observed: string };
 
-/** Where the base is Debian's slim image or as small. */
+/** With Debian's slim image, or one as small, as base. */
 const LARGEST_MEGABYTES = 350;
 const FIRST_START_SECONDS = 300;
 const START_SECONDS = 60;
 const VOLUME = "data";
 const ENVIRONMENT = { LOG_LEVEL: "info", OPERATIONS_HOST: "0.0.0.0" };
 
-/** Starts the image, sends requests, restarts it, kills it, and gives it a separate database. */
+/** Starts the image, sends requests, restarts it, kills it, and runs it on an external database. */
 async function checkContainer(runner: Runner): Promise<Finding[]> {
   const findings = checkImage(runner);
   const note = (name: string, held: boolean, observed: string): void => {
@@ -159,7 +159,7 @@ async function checkPages(container: Container, note: Note): Promise<void> {
   note("GET /metrics on the operations port", status === 200, String(status));
 }
 
-/** With DATABASE_URL there is no embedded server, and nothing of it on the volume. */
+/** With DATABASE_URL there is no embedded server, and no file of it on the volume. */
 async function checkOwnDatabase(runner: Runner, note: Note): Promise<void> {
   const database = await joinEmbedded({ dataFolder: makeFolder(), log: () => {} });
   try {
@@ -201,7 +201,7 @@ async function begin(
 
 type Answer = { status: number; text: string };
 
-/** A year of the demo store by its own token. */
+/** A year of the demo store, requested with its own token. */
 async function askApi(container: Container): Promise<Answer> {
   const token = container.exec(["cat", "/data/demo-token"]).output;
   const response = await fetch(`${container.api}/api/v1/leaderboards/return-rate?period=year&limit=10`, {

@@ -30,7 +30,7 @@ export async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Sends JSON; of an answer that has begun already the connection is cut. */
+/** Sends JSON; if the answer has already begun, the connection is cut instead. */
 export function sendJson(
   response: ServerResponse,
   status: number,
@@ -56,7 +56,7 @@ export function sendHalf(response: ServerResponse, status: number, body: unknown
 export function faultQueue<Fault>() {
   let waiting: (Fault | undefined)[] = [];
   return {
-    /** For the next `times` requests, after so many good ones. */
+    /** For the next `times` requests, after `after` good ones. */
     add: (fault: Fault, times = 1, after = 0): void => {
       waiting.push(...Array.from({ length: after }, () => undefined));
       waiting.push(...Array.from({ length: times }, () => fault));

@@ -1,4 +1,4 @@
-/** Starts a simulated shop, and label sources beside it: npm run simulate -- --help */
+/** Starts simulated shops and label sources: npm run simulate -- --help */
 import { Command, InvalidArgumentError } from "commander";
 import { loopReturn, startLoopSimulator, type SimulatedReturn } from "./loop/server.ts";
 import { shipStationLabel, startShipStationSimulator, type SimulatedLabel } from "./shipstation/server.ts";
@@ -55,7 +55,7 @@ function readOptions(): Options {
     return Number(text);
   };
   return new Command("npm run simulate --")
-    .description("Runs a simulated shop and label sources on this machine.")
+    .description("Runs simulated shops and label sources on this machine.")
     .option("--orders <number>", "orders over two years", whole, 2000)
     .option("--products <number>", "products", whole, 120)
     .option("--seed <number>", "another seed is another shop", whole, 1)
@@ -96,7 +96,7 @@ function shipStationLabels(): SimulatedLabel[] {
   });
 }
 
-/** Loop's view of the returns that have no tracking number at the shop: their label is known by the order. */
+/** Returns at Loop that have no tracking number at the shop: their labels are matched by the order. */
 function loopReturns(): SimulatedReturn[] {
   return owners.flatMap(({ trackingNumber, orderId, orderName, createdAt, status }, index) => {
     if (trackingNumber !== null || status === "REQUESTED" || status === "DECLINED") return [];
@@ -115,7 +115,7 @@ function loopReturns(): SimulatedReturn[] {
   });
 }
 
-/** What has started already ends with this process. */
+/** Servers that have already started end with this process. */
 function endOnTakenPort(error: NodeJS.ErrnoException & { port?: number }): never {
   if (error.port === undefined) throw error;
   console.error(`Port ${error.port} is taken: stop the other simulator or give --port.`);

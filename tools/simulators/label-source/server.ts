@@ -10,30 +10,30 @@ const FAULT_KINDS = [
   "cut",
   "cut_midway",
   "slow",
-  /** Half an answer, with the length of half an answer. */
+  /** Half an answer, with a matching Content-Length. */
   "truncated_json",
   "not_json",
-  /** Numbers where text was, text where lists were. */
+  /** Numbers instead of text, text instead of lists. */
   "changed_types",
   "redirect",
-  /** The next page is given on another host. */
+  /** The next page is on another host. */
   "foreign_next_page",
 ] as const;
 
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** What goes wrong with the next `times` requests (1), after so many good ones (0); `slow` takes `millis` (1000). */
+/** A fault of the next `times` requests (default 1), after `after` good ones (0); `slow` takes `millis` (1000). */
 type Fault = { kind: FaultKind; times?: number; after?: number; millis?: number };
 
-/** How one platform answers; bodies are in the platform's own form. */
+/** How one platform answers, in its own format. */
 export type Platform = {
-  /** Of the key. */
+  /** The name of the key's header. */
   header: string;
   refusal: unknown;
   tooMany: unknown;
   notFound: unknown;
   serverError: unknown;
-  /** A page of the list, or null for an address there is none at. Throws `BadRequest`. */
+  /** A page of the list, or null for an unknown address. Throws `BadRequest`. */
   answer(url: URL): unknown;
   /** The same page with the types of its members changed. */
   changeTypes(page: unknown): unknown;
@@ -49,10 +49,10 @@ export class BadRequest extends Error {
   }
 }
 
-/** More than `requests` in any `windowSeconds` seconds are answered 429. */
+/** More than `requests` within any `windowSeconds` seconds are answered with 429. */
 export type LabelServerOptions = { port: number; apiKey: string; requests: number; windowSeconds: number };
 
-/** An account of made-up labels or returns: `count` of them, in the year before `now`. */
+/** An account with generated labels or returns: `count` of them, in the year before `now`. */
 export type AccountOptions = LabelServerOptions & {
   seed: number;
   count: number;
@@ -60,7 +60,7 @@ export type AccountOptions = LabelServerOptions & {
   now: string;
 };
 
-/** What is given of the options, over a source's own defaults. */
+/** The given options, with a source's defaults. */
 export function accountOptions(
   own: Pick<AccountOptions, "apiKey" | "count" | "requests">,
   given: Partial<AccountOptions>,
@@ -72,7 +72,7 @@ export function accountOptions(
 
 const DAY_MS = 86_400_000;
 
-/** When the account's entries were made: evenly over a year, the last one just before `now`. */
+/** When the account's entries were created: evenly over a year, the last one just before `now`. */
 export function momentsOf({ count, now }: Pick<AccountOptions, "count" | "now">): number[] {
   const end = Date.parse(now);
   return Array.from(
@@ -146,7 +146,7 @@ export async function startLabelServer(platform: Platform, options: LabelServerO
     stop,
     control: {
       fail,
-      /** From now on only this key is taken; null = none is. */
+      /** From now on only this key is accepted; null = none. */
       setApiKey: (key: string | null): void => {
         apiKey = key;
       },
@@ -158,7 +158,7 @@ export async function startLabelServer(platform: Platform, options: LabelServerO
   };
 }
 
-/** Faults that leave no good answer; true = the request is done with. */
+/** Applies faults that replace the answer; true = the request is finished. */
 function isSpoiled(response: ServerResponse, kind: FaultKind, platform: Platform): boolean {
   if (kind === "status_500" || kind === "status_503") {
     send(response, Number(kind.slice(-3)), platform.serverError);

@@ -4,7 +4,7 @@ import type { AccountOptions, Platform } from "../label-source/server.ts";
 
 export type LoopSimulator = Awaited<ReturnType<typeof startLoopSimulator>>;
 
-/** Loop's list of returns on loopback, over given returns or those of a seed. */
+/** Loop's list of returns on loopback, with given returns or those of a seed. */
 export async function startLoopSimulator(
   given: Partial<AccountOptions & { returns: readonly SimulatedReturn[] }> = {},
 ) {
@@ -117,9 +117,9 @@ export interface SimulatedReturn {
   createdAt: string;
   updatedAt: string;
   labels: LoopLabel[];
-  /** Decimal text, as older accounts have it beside or in place of `labels`. */
+  /** Decimal text, which older accounts have besides or instead of `labels`. */
   labelRate: string | null;
-  /** The label's where `labels` is empty. */
+  /** The label's, if `labels` is empty. */
   trackingNumber: string | null;
   labelStatus: string | null;
 }

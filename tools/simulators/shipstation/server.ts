@@ -4,7 +4,7 @@ import type { AccountOptions, Platform } from "../label-source/server.ts";
 
 export type ShipStationSimulator = Awaited<ReturnType<typeof startShipStationSimulator>>;
 
-/** ShipStation's label API V2 on loopback, over given labels or those of a seed. */
+/** ShipStation's label API V2 on loopback, with given labels or those of a seed. */
 export async function startShipStationSimulator(
   given: Partial<AccountOptions & { labels: readonly SimulatedLabel[] }> = {},
 ) {
@@ -12,7 +12,7 @@ export async function startShipStationSimulator(
   const byId = new Map(
     (given.labels ?? generateShipStationLabels(options)).map((label) => [label.labelId, label]),
   );
-  /** Sorting a large account for every page would take longer than all else. */
+  /** Sorted lists are kept, since sorting a large account for every page would take the most time. */
   const sorted = new Map<string, SimulatedLabel[]>();
   const server = await startLabelServer(platformOf(byId, sorted), options);
   const put = (label: SimulatedLabel): void => {

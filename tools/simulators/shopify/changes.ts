@@ -20,7 +20,7 @@ import type { WorldLine, WorldOrder, WorldProduct, WorldRestockType, Return } fr
 import { findOrder, type Shop } from "./shop.ts";
 import type { WebhookMessage } from "./webhooks.ts";
 
-/** A change of the shop, as a test asks for it. Orders are named by number (1 is the first) or by name (#1001). */
+/** A change of the shop that a test requests. Orders are given by number (1 is the first) or by name (#1001). */
 export type Change =
   | {
       do: "placeOrder";
@@ -70,7 +70,7 @@ type Goods = { product: number; position?: number; units: number };
 
 export class ChangeError extends Error {}
 
-/** Makes one change; returns what the platform would tell its subscribers. */
+/** Makes one change; returns the messages that the platform would send to its subscribers. */
 export function change(shop: Shop, asked: Change): { result: unknown; messages: WebhookMessage[] } {
   const made = make(shop, asked);
   shop.changed();
@@ -146,7 +146,7 @@ function lineOfGoods(shop: Shop, { product: number, position = 1, units }: Goods
   return variantLine(product, variant, units);
 }
 
-/** A native exchange from request to end; the amount owed to the customer is paid back. */
+/** A native exchange from request to completion; the amount owed to the customer is refunded. */
 function exchange(shop: Shop, asked: Extract<Change, { do: "exchange" }>) {
   const at = shop.clock.now();
   const order = orderOf(shop, asked.order);
@@ -257,7 +257,7 @@ function changeProduct(shop: Shop, asked: Extract<Change, { do: "changeProduct" 
   return { result: null, messages: [{ topic: "PRODUCTS_DELETE", payload: { id: payload.id } }] };
 }
 
-/** A busy day: many orders get a return, its close or a refund; orders with nothing left are only touched. */
+/** A busy day: many orders get a return, a closed return or a refund; orders with nothing left are only updated. */
 function touchOrders(shop: Shop, count: number, seed: number) {
   const random = randomOf(shop.world.seed, 4, seed);
   const at = shop.clock.now();

@@ -7,7 +7,7 @@ import { deliver, type WebhookMessage } from "./webhooks.ts";
 import { childNumber, gid } from "./world/ids.ts";
 import type { WorldOrder, World } from "./world/types.ts";
 
-/** What a request may name: whatever is not here would be taken and do nothing, or something else. */
+/** Allowed values of a request's members; others are refused instead of being ignored or misread. */
 const KNOWN = {
   do:
     "placeOrder fulfill removeUnits addLine exchange cancelOrder deleteOrder openReturn processReturn closeReturn reopenReturn " +
@@ -28,7 +28,7 @@ type Faulty = { target?: FaultTarget; fault: RequestFault; times?: number; after
 
 /** The control actions, each with what it takes. */
 const HANDLERS = {
-  /** What the platform would tell waits until it is delivered. */
+  /** The platform's messages are sent at once, or wait for `deliver`. */
   change: ({ shop, tell }: Simulator, input: Change | Change[]): unknown => {
     const all = [input].flat();
     for (const asked of all) requireKnown("do", asked.do);
@@ -54,7 +54,7 @@ const HANDLERS = {
   "expire-access-tokens": ({ tokens }: Simulator) => tokens.expireAccess(),
   "revoke-tokens": ({ tokens }: Simulator) => tokens.revokeAll(),
   "set-scopes": ({ tokens }: Simulator, { scopes }: { scopes: string[] }) => tokens.setScopes(scopes),
-  /** What the shop pays for the app, by default a subscription that was canceled. */
+  /** Sets the shop's subscription to the app, by default a canceled one. */
   billing: ({ shop, tell }: Simulator, given: Partial<AppSubscription>) => {
     const usual = { number: 1, name: "Growth", status: "CANCELLED", currentPeriodEnd: null, trialDays: 0 };
     const subscription = { ...usual, ...given };
@@ -78,7 +78,7 @@ const HANDLERS = {
     if (advanceSeconds !== undefined) shop.clock.advance(advanceSeconds);
     return { now: new Date(shop.clock.now() * 1000).toISOString() };
   },
-  /** Sends what waits, or the messages given. */
+  /** Sends the waiting messages, or the given ones. */
   deliver: ({ shop, statistics, subscriptions, waiting }: Simulator, { messages, ...given }: Delivery) => {
     const options = { copies: 1, shuffled: false, forged: false, ...given };
     return deliver(shop, statistics, subscriptions, messages ?? waiting.splice(0), options);
@@ -89,7 +89,7 @@ const HANDLERS = {
     if (reset) Object.assign(statistics, emptyStatistics());
     return seen;
   },
-  /** One order as it truly is. */
+  /** The actual state and history of one order. */
   order: ({ shop }: Simulator, { order: number }: { order: number }): unknown => {
     const order = shop.order(number);
     return order === null ? null : described(order);
@@ -152,12 +152,12 @@ function fits(order: WorldOrder, what: Sought): boolean {
   return plain && untouched && (what === "returnable" ? (order.lines[0]?.quantity ?? 0) >= 2 : true);
 }
 
-/** What a label source may know a return by. */
+/** The data by which a label source may know a return. */
 interface LabelOwner {
   orderId: string;
   orderName: string;
   returnId: string;
-  /** Of the first parcel. */
+  /** That of the first parcel. */
   trackingNumber: string | null;
   /** ISO 8601. */
   createdAt: string;

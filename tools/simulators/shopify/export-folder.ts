@@ -1,6 +1,6 @@
 /**
- * The same shop as an import folder, written from what is true in it and not from what the platform's API says:
- * a store synced from the simulator and one imported from this folder must answer alike.
+ * The same shop as an import folder, written from its actual history and not from the platform's API: a store synced from
+ * the simulator and one imported from this folder must give the same answers.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -106,7 +106,7 @@ function lineRow(order: WorldOrder, index: number, money: (minor: number) => str
   ];
 }
 
-/** M20: of the units placed and added, less those removed. An order without its ledger does not say it. */
+/** M20: the value of the units placed and added, less those removed. It is unknown for an order without a ledger. */
 function soldMinor(order: WorldOrder, index: number): number {
   return sumOf(order.history, ({ what, line, netMinor = 0 }) => {
     if (line !== index) return 0;
@@ -115,7 +115,7 @@ function soldMinor(order: WorldOrder, index: number): number {
   });
 }
 
-/** One row for a line of a return, whatever number of items it has: units add up, the largest item gives the reason. */
+/** One row for each line of a return, whatever its number of items: units add up, the largest item gives the reason. */
 function returnRows(order: WorldOrder, request: Return, returnIndex: number): Cell[][] {
   const lineIndexes = new Set(
     request.items.flatMap(({ lineIndex }) => (lineIndex === null ? [] : [lineIndex])),
@@ -152,12 +152,12 @@ function refundRows(order: WorldOrder, money: (minor: number) => string): Cell[]
   );
 }
 
-/** Units that were not sent yet are canceled, whatever the refund says of the stock. */
+/** Units that were not sent yet are canceled, whatever the refund's restock type. */
 function restockTypeOf(order: WorldOrder, { lineIndex, quantity, sent, restockType }: RefundLine): string {
   return quantity > 0 && sent === 0 && lineOf(order, lineIndex).requiresShipping ? "CANCEL" : restockType;
 }
 
-/** A refund may name a line twice, always with one restock type. */
+/** A refund may name a line twice, always with the same restock type. */
 function linesAddedUp(lines: RefundLine[]): RefundLine[] {
   const byLine = new Map<number, RefundLine>();
   for (const line of lines) {

@@ -1,6 +1,6 @@
 import { faultQueue } from "../http.ts";
 
-/** What goes wrong next, by order of a test. */
+/** The next fault of a request, set by a test. */
 export type RequestFault =
   | { kind: "status"; status: number }
   | { kind: "cut" }
@@ -10,7 +10,7 @@ export type RequestFault =
 export type FaultTarget = "graphql" | "oauth" | "download";
 
 /**
- * fail, expire, truncated (a file cut in a line), duplicate (rows twice), swapped (rows twice in the place of others),
+ * fail, expire, truncated (a file cut within a line), duplicate (repeated rows), swapped (repeated rows instead of others),
  * cut (the download breaks once), stall.
  */
 export type BulkFault = "fail" | "expire" | "truncated" | "duplicate" | "swapped" | "cut" | "stall";

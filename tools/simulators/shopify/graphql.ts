@@ -28,7 +28,7 @@ export interface GraphqlRequest {
   operationName?: string | null;
 }
 
-/** The answer's body; its status is 200 whatever happens, as on the platform. */
+/** The answer's body; its status is always 200, as on the platform. */
 interface GraphqlAnswer {
   data?: unknown;
   errors?: unknown;
@@ -117,7 +117,7 @@ function answerOf(
   };
 }
 
-/** Valid documents by their text: to read one takes longer than to execute it. */
+/** Valid documents by their text: parsing one takes longer than executing it. */
 const known = new Map<string, DocumentNode>();
 
 function readDocument(schema: GraphQLSchema, query: unknown): DocumentNode | { errors: unknown } {
@@ -181,7 +181,7 @@ export function makeBucket(size: number, restorePerSecond: number) {
     filledAt = now;
   };
   return {
-    /** Takes the points if they are there. */
+    /** Takes the points if there are enough. */
     take: (points: number): boolean => {
       fill();
       if (points > available) return false;
@@ -223,14 +223,14 @@ const FREE_TYPES = new Set(["MoneyBag", "MoneyV2", "PageInfo"]);
 
 /**
  * The cost before execution, from the page sizes asked for. By the platform's rules scalars and enums cost 0, an object 1,
- * an interface or union its dearest selection, a mutation 10, a connection 2 plus its page. The page counts less than object
+ * an interface or union its most expensive selection, a mutation 10, a connection 2 plus its page. The page counts less than object
  * by object: the platform scales it logarithmically (250 objects count 11, 10 count 4), and money and page info are free.
  */
 function requestedCost(input: CostInput): number {
   return rootCost(input, undefined);
 }
 
-/** The cost of what was found; never above the requested cost. */
+/** The cost of the returned data; never above the requested cost. */
 function actualCost(input: CostInput, requested: number, data: Data | null | undefined): number {
   return data === null || data === undefined ? 0 : Math.min(requested, Math.round(rootCost(input, data)));
 }
@@ -340,7 +340,7 @@ function itemsOf(data: unknown): unknown[] {
   return connection?.nodes ?? connection?.edges?.map(({ node }) => node) ?? [];
 }
 
-/** The fields that apply to a concrete type, by the key they answer under. */
+/** The fields that apply to a concrete type, by their key in the answer. */
 function fieldsOf(
   input: Pick<CostInput, "schema" | "fragments">,
   type: GraphQLObjectType,

@@ -1,4 +1,4 @@
-/** Random orders with all that happened to them, without a server: as the API shows each, and as it truly was. */
+/** Random orders with their history, without a server: as the API shows each, and as it actually was. */
 import { execute, parse, validate, type DocumentNode, type GraphQLSchema } from "graphql";
 import { change, type Change } from "./changes.ts";
 import { shopifyOptions, type ShopifyOptions } from "./options.ts";
@@ -33,11 +33,11 @@ export function openHistories(given: Partial<ShopifyOptions> = {}) {
   const documents = new Map<string, DocumentNode>();
   const context = { shop, scopes: options.scopes } as unknown as RequestContext;
   return {
-    /** Each order with what happened to it until now. */
+    /** Each order with its history until now. */
     orders: (): History[] => shop.world.orders.flatMap((order) => (order === null ? [] : [historyOf(order)])),
-    /** Something more that happens, as README.md lists it under Control. */
+    /** A further change, as README.md lists them under Control. */
     change: (asked: Change): void => void change(shop, asked),
-    /** The data of a query, as the API answers it; cost and page limits of the platform do not count here. */
+    /** The API's data for a query; the platform's cost and page limits do not apply here. */
     ask: (query: string, variables: Record<string, unknown> = {}): unknown => {
       const document = documents.get(query) ?? readDocument(schema, query);
       documents.set(query, document);

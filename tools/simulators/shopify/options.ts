@@ -4,8 +4,8 @@ export interface ShopifyOptions {
   orders: number;
   products: number;
   /**
-   * What happens to orders: a plain shop has edits, refunds and returns; a full one all that the platform knows,
-   * as README.md lists it.
+   * Events of orders: a plain shop has edits, refunds and returns; a full one every event of the platform, as listed
+   * in README.md.
    */
   histories: "plain" | "full";
   /** ISO 8601: the end of the shop's orders. */
@@ -14,7 +14,7 @@ export interface ShopifyOptions {
   historyDays: number;
   /** Whether the simulator's time runs on from `now`, or stands still until it is moved. */
   ticking: boolean;
-  /** How many of the simulator's seconds pass in one. */
+  /** Simulated seconds per real second. */
   speed: number;
   port: number;
   currencyCode: string;
@@ -27,11 +27,11 @@ export interface ShopifyOptions {
   /** Points in the bucket, and points that come back each second. */
   bucketPoints: number;
   restorePerSecond: number;
-  /** How a connection's cost grows with its page: as measured on the platform, or object by object. */
+  /** How a connection's cost grows with its page: as measured on the platform, or per object. */
   connectionCost: "logarithmic" | "linear";
-  /** How long a bulk operation stays CREATED and then RUNNING at least. */
+  /** The least time that a bulk operation is CREATED and then RUNNING. */
   bulkMillis: number;
-  /** Webhooks leave when something happens; off, they wait for the control action `deliver`. */
+  /** Whether webhooks are sent at once; otherwise they wait for the control action `deliver`. */
   deliverAtOnce: boolean;
 }
 

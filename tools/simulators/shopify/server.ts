@@ -16,7 +16,7 @@ import { makeTokens } from "./tokens.ts";
 import { deliver, makeSubscriptions } from "./webhooks.ts";
 import type { WebhookMessage } from "./webhooks.ts";
 
-/** Everything that a request or a control action may touch. */
+/** Everything that a request or a control action may use. */
 export type Simulator = ReturnType<typeof makeSimulator>;
 
 const GRAPHQL_PATH = "/admin/api/2026-10/graphql.json";
@@ -56,7 +56,7 @@ function makeSimulator(options: ShopifyOptions, baseUrl: () => string) {
   /** Messages that wait to be delivered. */
   const waiting: WebhookMessage[] = [];
   const subscriptions = makeSubscriptions();
-  /** What the platform tells its subscribers, now or on demand. */
+  /** Sends messages to subscribers, now or on demand. */
   const tell = (messages: WebhookMessage[]): void => {
     if (!options.deliverAtOnce) waiting.push(...messages);
     else
@@ -156,7 +156,7 @@ async function oauthRequest(
   return sendWithFault(response, fault, status, () => Promise.resolve(answer));
 }
 
-/** A result, from an offset when a Range asks for one. */
+/** Sends a result, from an offset if there is a Range. */
 async function download(
   simulator: Simulator,
   name: string,

@@ -6,10 +6,10 @@ import { makeOrder } from "./world/orders.ts";
 import { exponentOf } from "./world/units.ts";
 
 const DAY = 86_400;
-/** Without read_all_orders an app sees the orders of these days only. */
+/** Without read_all_orders an app only sees the orders of these last days. */
 const VISIBLE_DAYS = 60;
 
-/** `number` is its id's; `currentPeriodEnd` is null once it is not active. */
+/** `number` is that of its id; `currentPeriodEnd` is null once it is not active. */
 export type AppSubscription = {
   number: number;
   name: string;
@@ -30,7 +30,7 @@ const PRODUCT_VALUES: Record<string, (product: WorldProduct) => number> = {
   ID: (product) => product.number,
 };
 
-/** The world with a clock, and its objects in the orders that lists ask for. */
+/** The world with a clock, and its objects in the sort orders of lists. */
 export function makeShop(options: ShopifyOptions) {
   const now = Math.floor(Date.parse(options.now) / 1000);
   const world = makeWorld(options, now);
@@ -39,7 +39,7 @@ export function makeShop(options: ShopifyOptions) {
     world,
     clock,
     options,
-    /** What the shop pays for the app; null when it never did. */
+    /** The shop's subscription to the app; null if it never had one. */
     subscription: null as (AppSubscription & { typeName: string; id: string }) | null,
     sortedOrders: sortedBy(world, ORDER_VALUES, world.orders),
     sortedProducts: sortedBy(world, PRODUCT_VALUES, world.products),
@@ -47,7 +47,7 @@ export function makeShop(options: ShopifyOptions) {
     product: (number: number): WorldProduct | null => world.products[number - 1] ?? null,
     sees: (scopes: readonly string[], order: WorldOrder): boolean =>
       scopes.includes("read_all_orders") || order.createdAt >= clock.now() - VISIBLE_DAYS * DAY,
-    /** To be called after every change: indexes are rebuilt, and a clock that stands still moves on a second. */
+    /** To be called after every change: rebuilds indexes, and advances a stopped clock by a second. */
     changed: (): void => {
       world.version += 1;
       if (!options.ticking) clock.advance(1);
@@ -79,7 +79,7 @@ export function findOrder(shop: Shop, reference: number | string): WorldOrder | 
   return shop.world.orders.find((order) => order !== null && order.name === reference) ?? null;
 }
 
-/** The items that are left by a sort key; made again once the world has changed. */
+/** The existing items by a sort key; recomputed after changes of the world. */
 function sortedBy<Item extends { number: number }>(
   world: World,
   valuesByKey: Record<string, (item: Item) => number>,
@@ -101,7 +101,7 @@ function sortedBy<Item extends { number: number }>(
 
 export type Clock = ReturnType<typeof makeClock>;
 
-/** The simulator's own time: it stands still, so that runs repeat, or it ticks; either can be moved ahead. */
+/** The simulator's time: stopped, so that runs are repeatable, or ticking; both can be advanced. */
 function makeClock(startSeconds: number, { ticking, speed }: ShopifyOptions) {
   let base = startSeconds;
   const startedAt = performance.now();
@@ -120,7 +120,7 @@ function makeClock(startSeconds: number, { ticking, speed }: ShopifyOptions) {
 
 export type Statistics = ReturnType<typeof emptyStatistics>;
 
-/** What the simulator has seen; `/control/statistics` shows it. */
+/** Counts of requests, which `/control/statistics` shows. */
 export function emptyStatistics() {
   return {
     requests: 0,

@@ -3,7 +3,7 @@ import { shopifyOptions, type ShopifyOptions } from "./options.ts";
 import { serveShopify } from "./server.ts";
 
 export interface ShopifySimulator {
-  /** The address that stands for the shop's. */
+  /** The address to use instead of the shop's. */
   url: string;
   /** The lasting token. */
   token: string;

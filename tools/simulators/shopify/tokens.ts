@@ -52,7 +52,7 @@ export function makeTokens(options: ShopifyOptions, clock: Clock, statistics: St
       const known = token === undefined ? undefined : access.get(token);
       return known !== undefined && known.expiresAt > clock.now() ? known.scopes : undefined;
     },
-    /** Where the merchant's browser goes after granting; undefined when the request names another app. */
+    /** Where the merchant's browser is redirected after granting; undefined if the request names another app. */
     authorize: (query: URLSearchParams): string | undefined => {
       if (query.get("client_id") !== options.clientId || query.get("redirect_uri") === null) return undefined;
       const code = randomBytes(16).toString("hex");
@@ -75,7 +75,7 @@ export function makeTokens(options: ShopifyOptions, clock: Clock, statistics: St
       access.clear();
       refresh.clear();
     },
-    /** Ends the hour of every expiring access token now. */
+    /** Expires every expiring access token now. */
     expireAccess: (): void => {
       for (const [token, { lasting }] of access) if (!lasting) access.delete(token);
     },
@@ -93,7 +93,7 @@ function refused(error: string, description: string): TokenAnswer {
   return { status: 400, body: { error, error_description: description } };
 }
 
-/** The merchant grants what was asked for, as far as the app may have it. */
+/** The merchant grants the requested scopes that the app may have. */
 function grantedScopes(asked: string, allowed: string[]): string[] {
   const scopes = new Set(asked.split(",").map((scope) => scope.trim()));
   return allowed.filter((scope) => scopes.has(scope));

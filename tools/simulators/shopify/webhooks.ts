@@ -25,7 +25,7 @@ export interface DeliveryOptions {
   /** How often each message is sent, under one webhook id. */
   copies: number;
   shuffled: boolean;
-  /** Sends also what nobody subscribed to, to this address. */
+  /** Sends messages without a subscriber to this address. */
   uri?: string;
   /** Signs with a wrong secret. */
   forged: boolean;

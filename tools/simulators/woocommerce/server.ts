@@ -25,9 +25,9 @@ export type WooFault = "status_500" | "status_429" | "html" | "half" | "slow" | 
 export interface WooOptions extends WooWorldOptions {
   port: number;
   key: string;
-  /** Of the plugin: `/refunds` is there since 9.0, `/variations` since 10.3. */
+  /** The plugin's version: `/refunds` exists since 9.0, `/variations` since 10.3. */
   version: number;
-  /** What the key may: "read", "write" or "read_write". */
+  /** The key's permission. */
   permission: "read" | "write" | "read_write";
   role: "administrator" | "customer";
 }
@@ -60,9 +60,9 @@ export async function startWooSimulator(given: Partial<WooOptions> = {}) {
     url: "",
     now: options.now,
     site: "shop" as "shop" | "login" | "plain" | "other" | "moved",
-    /** A status of a plugin that is not active now: lists leave its orders out. */
+    /** A status of an inactive plugin: lists omit its orders. */
     unknownStatus: "",
-    /** Rows of a page, whatever is asked for. */
+    /** The most rows of a page, whatever is requested. */
     mostPerPage: Infinity,
   };
   const server = await serveLoopback(
@@ -90,25 +90,25 @@ export async function startWooSimulator(given: Partial<WooOptions> = {}) {
     key: options.key,
     webhooks,
     requests,
-    /** The statuses that they got. */
+    /** The statuses of the answers to pings. */
     pings,
     state,
     control: {
       fail: faults.add,
       clear: faults.clear,
-      /** Runs behind so many more requests. */
+      /** Runs `change` after `after` more requests. */
       changeAfter: (after: number, change: () => void) => void changes.push({ after, change }),
-      /** In seconds; the shop's clock stands still otherwise. */
+      /** Advances the shop's clock, which is otherwise stopped. */
       tick: (seconds: number) => {
         state.now = new Date(Date.parse(state.now) + seconds * 1000).toISOString();
       },
       refund: (orderId: number, lines: WooRefundRow["lines"]) =>
         refundLines(find(orderId), (world.nextId += 1), state.now, lines),
       refundAll: (orderId: number) => refundAll(find(orderId), (world.nextId += 1), state.now),
-      /** WooCommerce leaves the order's time of change as it is. */
+      /** WooCommerce does not change the order's modification time. */
       deleteRefund: (orderId: number) => void find(orderId).refunds.pop(),
       trash: (orderId: number) => Object.assign(find(orderId), { isTrashed: true, modifiedAt: state.now }),
-      /** Past the trash: no webhook is sent, and nothing of it is listed any more. */
+      /** Deletes permanently: no webhook is sent, and no list has it any more. */
       deleteForGood: (orderId: number) => void world.orders.splice(world.orders.indexOf(find(orderId)), 1),
       set: (orderId: number, values: Partial<WooOrderRow>) =>
         Object.assign(find(orderId), { modifiedAt: state.now }, values),
@@ -189,7 +189,7 @@ async function answer(shop: Shop, request: IncomingMessage, response: ServerResp
   sendList(url.searchParams, rows as Row[], shop.state.mostPerPage, response);
 }
 
-/** One in the trash too. */
+/** Sends an order, even from the trash. */
 function sendOrder(world: WooWorld, orderId: number, response: ServerResponse): void {
   const order = world.orders.find(({ id }) => id === orderId);
   const code = "woocommerce_rest_shop_order_invalid_id";
@@ -207,8 +207,8 @@ function noRoute(response: ServerResponse): void {
 }
 
 /**
- * What WC_REST_Authentication says, in the language of a German shop. An unknown key is as none at all; only a wrong secret is
- * answered with WWW-Authenticate.
+ * The refusals of WC_REST_Authentication, in the language of a German shop. An unknown key is treated as no key; only a wrong secret
+ * is answered with WWW-Authenticate.
  */
 function refusalOf(
   { key, permission, role }: WooOptions,
@@ -261,14 +261,14 @@ function rowsOf(
   if (part === "refunds")
     return (world.orders.find((order) => order.id === Number(id))?.refunds ?? []).map(refundJson);
   if (part === "variations") {
-    // A product takes its variations with it into the trash.
+    // Variations of a product in the trash are in the trash, too.
     const product = world.products.find((one) => one.id === Number(id));
     return product === undefined || !isListed(product) ? [] : variationsOf(product);
   }
   return route === "webhooks" ? webhooks.map(({ secret: _secret, ...webhook }) => webhook) : null;
 }
 
-/** `modified_after` and `after` are exclusive. With an offset, WordPress reads them as local time, and so not as they are meant. */
+/** `modified_after` and `after` are exclusive. Values with an offset are refused: WordPress would misread them as local time. */
 function sendList(query: URLSearchParams, all: Row[], most: number, response: ServerResponse): void {
   const text = (name: string): string | null => query.get(name);
   for (const name of ["after", "modified_after"]) {
@@ -324,12 +324,12 @@ async function postWebhook(
   sendJson(response, 201, webhook);
 }
 
-/** As WordPress stores names of categories, tags and values of attributes. */
+/** Names of categories, tags and attribute values as WordPress stores them. */
 function encoded(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
 
-/** As the API writes times in UTC: to the second, without an offset. */
+/** Times in UTC as the API writes them: to the second, without an offset. */
 function gmt(time: string | null): string | null {
   return time === null ? null : time.slice(0, 19);
 }

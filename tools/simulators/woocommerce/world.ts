@@ -1,4 +1,4 @@
-/** A made-up WooCommerce shop: what is in it, from which the API's answers and an import folder are written apart. */
+/** A generated WooCommerce shop: its content, from which the API's answers and an import folder are written independently. */
 import { randomOf } from "../shopify/world/random.ts";
 
 export interface WooVariant {
@@ -30,7 +30,7 @@ export interface WooLineRow {
   variant: WooVariant | null;
   name: string;
   quantity: number;
-  /** Tax excluded, of all units. */
+  /** Without tax, of all units. */
   subtotalMinor: number;
   totalMinor: number;
 }
@@ -39,7 +39,7 @@ export interface WooRefundRow {
   id: number;
   at: string;
   lines: { lineId: number; units: number; minor: number }[];
-  /** Tax included, as the shop paid it. */
+  /** Including tax, as the shop paid it. */
   amountMinor: number;
   shippingMinor: number;
 }
@@ -72,7 +72,7 @@ export interface WooWorldOptions {
   orders: number;
   products: number;
   currency: string;
-  /** The shop's last moment. */
+  /** The shop's current time. */
   now: string;
 }
 
@@ -157,7 +157,7 @@ function makeOrder(
   return order;
 }
 
-/** Of some units of some lines, of an amount alone, or of everything that is left. */
+/** Adds a refund of some units of some lines, of an amount without units, or of everything that is left. */
 function addRandomRefund(
   order: WooOrderRow,
   random: ReturnType<typeof randomOf>,
@@ -181,14 +181,14 @@ function addRandomRefund(
   order.modifiedAt = at;
 }
 
-/** As the order screen does: with the tax of the lines. */
+/** A refund as from the order screen, with the tax of the lines. */
 export function refundLines(order: WooOrderRow, id: number, at: string, lines: WooRefundRow["lines"]): void {
   const net = lines.reduce((sum, line) => sum + line.minor, 0);
   order.refunds.push({ id, at, lines, amountMinor: withTax(net), shippingMinor: 0 });
   order.modifiedAt = at;
 }
 
-/** As a change of the status does: WooCommerce adds a refund of the rest that names no line. */
+/** A refund as by a change of status: WooCommerce refunds the rest without naming lines. */
 export function refundAll(order: WooOrderRow, id: number, at: string): void {
   const paid = order.refunds.reduce((sum, refund) => sum + refund.amountMinor, 0);
   order.refunds.push({ id, at, lines: [], amountMinor: orderTotalMinor(order) - paid, shippingMinor: 0 });
@@ -204,7 +204,7 @@ export function withTax(minor: number): number {
   return minor + Math.round((minor * TAX_PERCENT) / 100);
 }
 
-/** An import folder of the same shop, counted from what is in it. */
+/** An import folder of the same shop, computed from its content. */
 export function wooFolder(world: WooWorld): Record<string, string> {
   const money = (minor: number): string => (minor / 100).toFixed(2);
   const rows: Record<string, string[]> = {
@@ -259,7 +259,7 @@ export function wooFolder(world: WooWorld): Record<string, string> {
     }
     const isSent = (at: string): boolean => order.completedAt !== null && order.completedAt <= at;
     for (const refund of order.refunds) {
-      // Whoever sets an order to refunded has paid all of it back.
+      // A status "refunded" means that everything was paid back.
       const isRest =
         order.status === "refunded" && refund.lines.length === 0 && refund === order.refunds.at(-1);
       const all = order.lines.map(({ id, quantity, totalMinor: minor }) => ({

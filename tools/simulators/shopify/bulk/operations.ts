@@ -80,9 +80,9 @@ export function makeBulkOperations(parts: BulkParts) {
       return { bulkOperation: operation, userErrors: isLive ? [] : [{ field: null, message }] };
     },
     find,
-    /** The file behind a result's name; undefined when there is none any more. */
+    /** The file of a result by name; undefined once it has expired. */
     fileOf: (name: string): string | undefined => files.get(name),
-    /** Results of completed operations are gone from now on, as after seven days. */
+    /** Deletes the results of completed operations, as after seven days. */
     expireResults: (): void => files.clear(),
     stop: (): void => {
       for (const operation of operations) if (isRunning(operation)) operation.status = "CANCELING";
@@ -123,7 +123,7 @@ type Work = {
 
 class AccessError extends Error {}
 
-/** Runs one operation to its end; whatever goes wrong ends it as FAILED. */
+/** Runs one operation to its end; any error ends it as FAILED. */
 async function work(
   parts: BulkParts,
   operation: BulkOperation,
@@ -152,7 +152,7 @@ async function work(
 
 type Connection = { edges: { node: Record<string, unknown> }[] };
 
-/** One line of JSON for each node, those below a node with its id as `__parentId`. */
+/** One line of JSON for each node; nodes below another have its id as `__parentId`. */
 async function linesOf(schema: GraphQLSchema, query: string, context: RequestContext): Promise<string[]> {
   const { document, root } = readBulkQuery(schema, query);
   const contextValue: RequestContext = { ...context, isWhole: true };
@@ -178,10 +178,10 @@ async function linesOf(schema: GraphQLSchema, query: string, context: RequestCon
   return lines;
 }
 
-/** Share of the lines that come twice under a fault. */
+/** The share of lines that a fault repeats. */
 const DAMAGED_SHARE = 0.02;
 
-/** The lines shuffled, some of them twice: beside the others, or in the place of others. */
+/** The lines shuffled, some of them twice: in addition to the others, or instead of others. */
 function writtenLines(
   lines: readonly string[],
   random: ReturnType<typeof randomOf>,

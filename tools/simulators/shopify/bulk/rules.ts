@@ -10,10 +10,10 @@ export interface BulkQuery {
 export class BulkRuleError extends Error {}
 
 const MAX_CONNECTIONS = 5;
-/** Levels of connections below the root's. */
+/** Levels of connections below the root. */
 const MAX_DEPTH = 2;
 
-/** The query of a bulk operation, if it keeps the platform's rules; else a BulkRuleError says which it breaks. */
+/** The query of a bulk operation; throws a BulkRuleError with the platform's rule that it breaks. */
 export function readBulkQuery(schema: GraphQLSchema, query: string): BulkQuery {
   const document = parseQuery(schema, query);
   const operations = document.definitions.filter(
@@ -51,7 +51,7 @@ function rootOf(operation: OperationDefinitionNode): FieldNode {
   return root;
 }
 
-/** A field that leads on: whether it is a connection, and whether a list lies between it and the connection around it. */
+/** An enclosing field: whether it is a connection, and whether a list is between it and the enclosing connection. */
 type Place = { isConnection: boolean; inList: boolean };
 
 function checkConnections(schema: GraphQLSchema, operation: OperationDefinitionNode, root: FieldNode): void {
@@ -92,7 +92,7 @@ function checkConnections(schema: GraphQLSchema, operation: OperationDefinitionN
     throw new BulkRuleError(`Bulk queries cannot contain more than ${MAX_CONNECTIONS} connections`);
 }
 
-/** Connections are read by edges and their node only. */
+/** Connections may only be read by edges and their node. */
 function onlyField(parent: FieldNode, name: string, allowed: string[] = []): FieldNode {
   let found: FieldNode | undefined;
   for (const selection of parent.selectionSet?.selections ?? []) {

@@ -1,6 +1,6 @@
-/** Something a connection can page through and a bulk operation can read whole. */
+/** A list that a connection can page through and a bulk operation can read completely. */
 export interface Listing<Item = unknown> {
-  /** The items after the cursor, in order, each with what its own cursor says. */
+  /** The items after the cursor, in order, each with the values of its own cursor. */
   from(after?: string): Iterable<{ item: Item; place: number[] }>;
 }
 
@@ -31,7 +31,7 @@ const PAGE_LIMIT = 250;
 /** Deeper paging is refused by the platform. */
 const DEPTH_LIMIT = 25_000;
 
-/** A page forward; no other way is served. */
+/** A forward page; backward paging is not supported. */
 export function pageOf(listing: Listing, page: PageArguments): ListingPage {
   const { first = null, last = null, after = null, before = null } = page;
   if (last !== null || before !== null || page.reverse === true)
@@ -67,7 +67,7 @@ export function wholeOf(listing: Listing): Pick<ListingPage, "edges"> {
   return { edges: [...listing.from()].map(edgeOf) };
 }
 
-/** Few cursors are asked for: one is written then. */
+/** Few cursors are requested, so each is only written when needed. */
 function edgeOf({ item, place }: { item: unknown; place: number[] }): Edge {
   return {
     node: item,
@@ -77,7 +77,7 @@ function edgeOf({ item, place }: { item: unknown; place: number[] }): Edge {
   };
 }
 
-/** Children of one object, by their place. */
+/** Children of one object, by their index. */
 export function listOf<Item>(items: readonly Item[]): Listing<Item> {
   return {
     *from(after) {
@@ -89,7 +89,7 @@ export function listOf<Item>(items: readonly Item[]): Listing<Item> {
   };
 }
 
-/** Items by a sort value that is kept beside them, then by number; a cursor survives changes of the items before it. */
+/** Items by a separately stored sort value, then by number; a cursor stays valid when earlier items change. */
 export interface SortedItems<Item> {
   items: readonly Item[];
   values: Float64Array;
@@ -113,7 +113,7 @@ export function sortedList<Item>(sorted: SortedItems<Item>, matches: (item: Item
   };
 }
 
-/** The index of the first item behind a cursor's place, by bisection. */
+/** The index of the first item after a cursor, by binary search. */
 function placeAfter<Item>({ items, values, numberOf }: SortedItems<Item>, value: number, number: number) {
   let low = 0;
   let high = items.length;

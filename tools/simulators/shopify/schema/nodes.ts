@@ -3,19 +3,19 @@ import type { BulkOperations } from "../bulk/operations.ts";
 import type { Shop } from "../shop.ts";
 import type { Subscriptions } from "../webhooks.ts";
 
-/** What a request may see, beside the shop itself. */
+/** The context of a request. */
 export interface RequestContext {
   shop: Shop;
   bulk: BulkOperations;
   subscriptions: Subscriptions;
   scopes: readonly string[];
-  /** Of a bulk operation: connections are read whole. */
+  /** For a bulk operation: connections are read completely. */
   isWhole?: boolean;
 }
 
 /**
- * An object that the schema shows: its type, and its fields by name. One that leads to another object, or depends on arguments or
- * the shop, is a function of both.
+ * An object as the schema shows it: its type, and its fields by name. A field that is another object, or depends on arguments or the
+ * shop, is a function of both.
  */
 export type Shown = { typeName: string; [field: string]: unknown };
 
@@ -24,7 +24,7 @@ export function pick<Name extends string>(source: Record<Name, unknown>, ...name
   return Object.fromEntries(names.map((name) => [name, source[name]]));
 }
 
-/** The same of times in seconds, 0 = never. */
+/** The same for times in seconds, 0 = never. */
 export function times<Name extends string>(source: Record<Name, number>, ...names: Name[]) {
   return Object.fromEntries(names.map((name) => [name, isoTime(source[name])]));
 }

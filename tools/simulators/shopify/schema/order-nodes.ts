@@ -30,7 +30,7 @@ export function orderNode(order: WorldOrder): Shown {
   };
 }
 
-/** As the search has it, in lower case. */
+/** The status as used in searches, in lower case. */
 export function returnStatusOf(order: WorldOrder): string {
   const statuses = new Set(order.returns.map(({ status }) => status));
   if (statuses.has("REQUESTED")) return "RETURN_REQUESTED";
@@ -44,7 +44,7 @@ function financialStatusOf({ payment, cancelledAt, refunds, lines }: WorldOrder)
   return lines.every(({ currentQuantity }) => currentQuantity === 0) ? "REFUNDED" : "PARTIALLY_REFUNDED";
 }
 
-/** What was agreed at first, after tax. */
+/** The initial total, including tax. */
 function firstTotalMinor({ agreements }: WorldOrder): number {
   return sumOf(agreements, ({ reason, sales }) =>
     reason === "ORDER" ? sumOf(sales, ({ netMinor, taxMinor }) => netMinor + taxMinor) : 0,
@@ -80,7 +80,7 @@ export function fulfillmentNode(order: WorldOrder, index: number): Shown | null 
   };
 }
 
-/** A line of one of the order's fulfilments, by its place in it. */
+/** A line of one of the order's fulfilments, by its index in it. */
 function fulfillmentLineNode(
   order: WorldOrder,
   [index, place]: readonly [index: number, place: number],
@@ -148,16 +148,16 @@ export function reasonNode(index: number): Shown | null {
   };
 }
 
-/** So many parcels come back together. */
+/** Parcels per reverse fulfilment order. */
 const PARCELS_TOGETHER = 7;
 
-/** One at least of every return that was approved. */
+/** The number of a return's reverse fulfilment orders: at least one if it was approved. */
 function reverseOrderCount({ status, trackingNumbers }: Return): number {
   if (status !== "OPEN" && status !== "CLOSED") return 0;
   return Math.max(1, Math.ceil(trackingNumbers.length / PARCELS_TOGETHER));
 }
 
-/** One by its place in a return. */
+/** A reverse fulfilment order by its index in a return. */
 export function reverseOrderOf(order: WorldOrder, returnIndex: number, place: number): Shown | null {
   const request = order.returns[returnIndex];
   if (request === undefined || place >= reverseOrderCount(request)) return null;
@@ -207,7 +207,7 @@ function refundLineNode(
     quantity,
     restockType,
     lineItem: () => lineNode(order, lineIndex),
-    // With tax where the order's prices hold it.
+    // Including tax if the order's prices do.
     subtotalSet: () => moneyBag(order.taxesIncluded ? subtotalMinor + taxMinor : subtotalMinor),
     totalTaxSet: () => moneyBag(taxMinor),
   };

@@ -14,7 +14,7 @@ export function productNode(product: WorldProduct): Shown {
     category: category === null ? null : { typeName: "TaxonomyCategory", fullName: category },
     featuredMedia: () => (image ? mediaNode(product) : null),
     metafield: ({ namespace, key }: { namespace?: string | null; key?: string }) => {
-      // Some products carry the family that a shop might choose to report by.
+      // Some products have a family that a shop might choose to report by.
       if (namespace !== "custom" || key !== "analytics_family" || number % 4 === 0) return null;
       return { typeName: "Metafield", value: `Family ${number % 3}` };
     },

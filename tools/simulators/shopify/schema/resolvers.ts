@@ -35,7 +35,7 @@ export const resolveField: GraphQLFieldResolver<unknown, RequestContext> = (sour
 /** What a field of a type is, and the access scope that it needs. */
 type FieldKind = { isPlain: boolean; isConnection: boolean; scope: string | undefined };
 
-/** Of fields that were asked for before: there are few, and each is asked for thousands of times. */
+/** Known fields: there are few, and each is resolved thousands of times. */
 const kinds = new WeakMap<GraphQLObjectType, Map<string, FieldKind>>();
 
 function kindOf(type: GraphQLObjectType, name: string): FieldKind {

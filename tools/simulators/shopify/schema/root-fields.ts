@@ -139,7 +139,7 @@ const COMPARE: Record<string, (left: number, right: number) => boolean> = {
   "<=": (left, right) => left <= right,
 };
 
-/** Numbers stand for times in seconds; text is compared without case. */
+/** Numbers are times in seconds; text is compared ignoring case. */
 function termOf<Item>(term: string, fields: SearchFields<Item>): Predicate<Item> {
   const [, field = "", operator = "", given = ""] =
     /^([a-z_]+):(>=|<=|>|<)?'?([^'\s()]+)'?$/u.exec(term) ?? [];

@@ -73,7 +73,7 @@ const KINDS: readonly Kind[] = [
 
 const COLOURS = ["Sage", "Ink", "Rust", "Ivory", "Moss", "Stone"];
 const VENDORS = ["North & Field", "Lumen Works", "Quay", "Étude"];
-/** The words shops use for a second life; the first also stands for the new one's option value. */
+/** Words for used items. */
 const USED_WORDS = ["Used", "Pre-owned", "Refurbished", "Open box"];
 
 /** The shop's products, the last one a gift card. */
@@ -132,7 +132,7 @@ function makeVariants(random: WorldRandom, kind: Kind, number: number, used: boo
       });
     };
     add(used ? ["New"] : [], random.chance(0.97) ? sku : null, priceMinor, costMinor);
-    // Some sizes were never taken back, so their used counterpart is missing.
+    // Some variants were never returned, so they have no used counterpart.
     if (used && random.chance(0.8)) {
       add(
         [word],
@@ -170,7 +170,7 @@ function giftCard(number: number, now: number): WorldProduct {
   };
 }
 
-/** The picture of a product, or that of one of its variants. It belongs to no shop: nothing is ever fetched from it. */
+/** The address of a product's picture, or of a variant's. Its host belongs to no shop, and nothing is fetched from it. */
 export function imageAddress({ number }: WorldProduct, variant: WorldVariant | null = null): string {
   return `https://cdn.shopify.example/files/product-${number}${variant === null ? "" : `-${variant.position}`}.jpg`;
 }

@@ -1,4 +1,4 @@
-/** What can happen to an order. Each moves its updatedAt, as the platform does, and is told in its history. */
+/** Events of an order. Each changes its updatedAt, as on the platform, and is recorded in its history. */
 import {
   agree,
   bought,
@@ -35,7 +35,7 @@ function tell(order: WorldOrder, event: HistoryEvent): void {
   touch(order, event.at);
 }
 
-/** The order with the lines that it has by now. */
+/** Places the order with its current lines. */
 export function placeLines(order: WorldOrder): void {
   const at = order.processedAt;
   const sales = order.lines.map((_, lineIndex) => bought(order, lineIndex));
@@ -48,7 +48,7 @@ export function placeLines(order: WorldOrder): void {
   agree(order, "ORDER", at, sales);
 }
 
-/** Adds a line and tells its sale. */
+/** Adds a line and returns its sale. */
 function addLine(order: WorldOrder, line: WorldLine, at: number, returnIndex?: number): Sale {
   order.lines.push({ ...line, addedAt: at });
   const sale = bought(order, order.lines.length - 1);
@@ -79,7 +79,7 @@ export type Edit = {
   refund?: { restockType: WorldRestockType; paid: boolean };
 };
 
-/** An order edit; it removes never more units than are left. */
+/** An order edit; it never removes more units than are left. */
 export function editOrder(order: WorldOrder, at: number, edit: Edit): void {
   const sales: Sale[] = [];
   const removed: RefundLine[] = [];
@@ -131,7 +131,7 @@ function grossOf(lines: RefundLine[]): number {
   return sumOf(lines, ({ subtotalMinor, taxMinor }) => subtotalMinor + taxMinor);
 }
 
-/** Sends units that are not sent yet: all of them, or those named. */
+/** Sends unsent units: all of them, or the given ones. */
 export function fulfill(order: WorldOrder, at: number, asked?: { lineIndex: number; units: number }[]): void {
   const wanted = asked ?? order.lines.map((line, lineIndex) => ({ lineIndex, units: unsentUnits(line) }));
   const lines = wanted.flatMap(({ lineIndex, units }) => {
@@ -173,7 +173,7 @@ export type RefundRequest = {
   returnIndex?: number | null;
   adjustmentMinor?: number;
   shippingMinor?: number;
-  /** What is paid back, unless it is the value of the lines and the rest. */
+  /** The refunded amount, by default the value of the lines, shipping and adjustment. */
   totalMinor?: number;
 };
 
@@ -269,7 +269,7 @@ export function openReturn(
   return request;
 }
 
-/** A return's item names one fulfilment: units of several are as many items. */
+/** A return item belongs to one fulfilment: units of several fulfilments make several items. */
 function itemsOf(order: WorldOrder, asked: AskedItem): ReturnItem[] {
   const { lineIndex, reason, legacyReason = false } = asked;
   const items: ReturnItem[] = [];
@@ -292,7 +292,7 @@ function itemsOf(order: WorldOrder, asked: AskedItem): ReturnItem[] {
   return items;
 }
 
-/** Where returns are sales when they are approved, their units go back and their exchanges are sold then. */
+/** Approves a return; if the ledger records returns at approval, it takes the units back and sells the exchanges. */
 export function approveReturn(order: WorldOrder, index: number, at: number): void {
   const request = order.returns[index];
   if (request === undefined) return;
@@ -320,7 +320,7 @@ function reverse(order: WorldOrder, lineIndex: number, units: number): Sale {
   return takenBack(order, lineIndex, units);
 }
 
-/** Makes lines of what goes out in exchange: all of it, or so many units of each. */
+/** Adds lines for exchange items: all units, or the given number of each. */
 function exchangeSales(order: WorldOrder, index: number, at: number, units?: number[]): Sale[] {
   return (order.returns[index]?.exchanges ?? []).flatMap((exchange, place) => {
     const left = exchange.wanted.quantity - exchange.processed;
@@ -334,7 +334,7 @@ function exchangeSales(order: WorldOrder, index: number, at: number, units?: num
 
 export type Processing = { items?: number[]; exchanges?: number[] };
 
-/** Confirms units of a return's items and exchanges: all that are left unless told otherwise. */
+/** Processes units of a return's items and exchanges, by default all that are left. */
 export function processReturn(
   order: WorldOrder,
   index: number,
@@ -369,7 +369,7 @@ function setProcessed(order: WorldOrder, index: number, place: number, processed
   tell(order, { what: "processed", at, line: item.lineIndex, units, ...of });
 }
 
-/** Closes a return. `processed` gives the processed units of each item; left out, those that are, or all if none is. */
+/** Closes a return. `processed` has the processed units of each item, by default all, unless the ledger records processing itself. */
 export function closeReturn(order: WorldOrder, request: Return, at: number, processed?: number[]): void {
   const index = order.returns.indexOf(request);
   if (request.approvedAt === 0) approveReturn(order, index, at);
@@ -401,8 +401,8 @@ export function reopenReturn(order: WorldOrder, request: Return, at: number): vo
 }
 
 /**
- * Pays back what of a return's units was processed and is not refunded yet, less what its exchanges cost; all its units
- * where the refund is what the ledger waits for. `taken` are lines that were taken in exchange without being the return's.
+ * Refunds a return's processed units that are not refunded yet, less the cost of its exchanges; all its units if the ledger
+ * records the return with the refund. `taken` are lines taken in exchange that are not part of the return.
  */
 export function refundReturn(
   order: WorldOrder,
@@ -439,7 +439,7 @@ function grossPaid(order: WorldOrder, lineIndex: number, units: number): number 
   return netMinor + taxMinor;
 }
 
-/** Cancels an order and refunds what is left of it as never sent; without payment there is no money in the refund. */
+/** Cancels an order and refunds the rest of it as unsent; without payment the refund has no money. */
 export function cancelOrder(order: WorldOrder, at: number, restockType: WorldRestockType = "CANCEL"): void {
   order.cancelledAt = at;
   tell(order, { what: "order canceled", at });

@@ -1,7 +1,7 @@
-/** Children's numbers are made of their parent's, so that any gid leads to its object without an index. */
+/** A child's number contains its parent's, so that any gid can be resolved without an index. */
 const CHILDREN = 100;
 
-/** Where each kind of id starts: ids of a real shop are large and say nothing about counts. */
+/** The offset of each kind of id: ids of a real shop are large and do not show counts. */
 const OFFSETS: Record<string, number> = {
   Order: 5_800_000_000_000,
   LineItem: 14_000_000_000_000,
@@ -24,12 +24,12 @@ export function gid(type: string, number: number): string {
   return `gid://shopify/${type}/${number + (OFFSETS[type] ?? 0)}`;
 }
 
-/** As webhooks name an object. */
+/** The ids of an object in webhooks. */
 export function idsOf(type: string, number: number): { id: number; admin_graphql_api_id: string } {
   return { id: number + (OFFSETS[type] ?? 0), admin_graphql_api_id: gid(type, number) };
 }
 
-/** The type and number of a gid of this shop; undefined for text that is none. */
+/** The type and number of a gid of this shop; undefined for other text. */
 export function parseGid(text: string): { type: string; number: number } | undefined {
   const match = /^gid:\/\/shopify\/([A-Za-z]+)\/(\d+)$/.exec(text);
   if (match === null) return undefined;

@@ -1,4 +1,4 @@
-/** Full lives of orders: whatever can happen to one, in any order that the platform allows. */
+/** Full histories of orders: every event, in any order that the platform allows. */
 import {
   addRefund,
   approveReturn,
@@ -21,15 +21,15 @@ import { REASONS, type WorldLine, type WorldOrder, type WorldRestockType, type R
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
-/** Until then exchanges at the till were a return and an order edit. */
+/** Until then exchanges in the store were a return and an order edit. */
 const TILL_EXCHANGES = Date.UTC(2025, 2, 21) / 1000;
-/** From then on returns are sales when they are processed, in shops that moved to it. */
+/** From then on, in shops that opted in, the ledger records returns when they are processed. */
 const RETURN_PROCESSING = Date.UTC(2025, 6, 1) / 1000;
 const REASON_DEFINITIONS = Date.UTC(2025, 9, 1) / 1000;
 
 type Scene = { random: WorldRandom; order: WorldOrder; at: number; newLine: () => WorldLine };
 
-/** Says whether it could be done. */
+/** Returns whether it was possible. */
 type Action = (scene: Scene) => boolean;
 
 const ACTIONS: readonly (readonly [weight: number, act: Action])[] = [
@@ -54,7 +54,7 @@ const ACTIONS: readonly (readonly [weight: number, act: Action])[] = [
 ];
 const WEIGHT = sumOf(ACTIONS, ([weight]) => weight);
 
-/** Lives an order up to `now`; what happens until then does not depend on `now`. */
+/** Adds an order's events up to `now`; events before do not depend on `now`. */
 export function liveFully(
   random: WorldRandom,
   order: WorldOrder,
@@ -90,7 +90,7 @@ function anAction(random: WorldRandom): Action {
   return send;
 }
 
-/** Who placed it, how it is paid, and how its shop keeps returns. */
+/** Sets who placed it, how it is paid, and how its shop records returns. */
 function describe(random: WorldRandom, order: WorldOrder): void {
   const moved = order.createdAt >= RETURN_PROCESSING;
   order.returnSales = random.pick(
@@ -113,7 +113,7 @@ function describe(random: WorldRandom, order: WorldOrder): void {
   if (fate < 0.09) makeReplacement(random, order, fate);
 }
 
-/** An order that another app made for an exchange, or that replaces a lost or broken parcel for nothing. */
+/** Makes it an order that another app created for an exchange, or a free replacement of a lost or broken parcel. */
 function makeReplacement(random: WorldRandom, order: WorldOrder, fate: number): void {
   order.shippingMinor = 0;
   order.sourceName = fate < 0.06 ? "1662707" : "shopify_draft_order";
@@ -184,7 +184,7 @@ function removeByEdit(scene: Scene): boolean {
   return true;
 }
 
-/** The refund that the platform writes beside an edit's removal: of any restock type, mostly without money. */
+/** The refund that the platform writes with the removal of an edit: of any restock type, mostly without money. */
 function besideRefund({ random, order }: Scene) {
   const restockType: WorldRestockType = random.pick(["CANCEL", "NO_RESTOCK", "RETURN"]);
   const refund = { restockType, paid: random.chance(0.2) && order.payment === "PAID" };
@@ -205,7 +205,7 @@ function increaseByEdit(scene: Scene): boolean {
   return true;
 }
 
-/** Where a line is sent in part, only the restock type says that the units were not sent yet. */
+/** Refunds unsent units; if a line is partly sent, only the restock type says that they were unsent. */
 function refundUnsent(scene: Scene): boolean {
   const { random, order, at } = scene;
   const some = order.payment === "PAID" ? someUnits(scene, unsentUnits) : undefined;
@@ -218,7 +218,7 @@ function refundUnsent(scene: Scene): boolean {
   return true;
 }
 
-/** `processedAt`: of a refund that was imported with its order. */
+/** Refunds sent units. `processedAt`: that of a refund that was imported with its order. */
 function refundSent(scene: Scene, processedAt = scene.at): boolean {
   const { random, order, at } = scene;
   const some =
@@ -231,7 +231,7 @@ function refundSent(scene: Scene, processedAt = scene.at): boolean {
   return true;
 }
 
-/** All that the customer has of a line, and units that were not sent yet: without a CANCEL the sent ones go first. */
+/** Refunds all sent units of a line and some unsent ones: without a CANCEL the sent ones go first. */
 function refundBoth(scene: Scene): boolean {
   const { random, order, at } = scene;
   const some = someUnits(scene, (line, index) => {
@@ -285,7 +285,7 @@ function asked({ random, at }: Scene, lineIndex: number | null, quantity: number
   return { lineIndex, quantity, reason: makeReason(random), legacyReason };
 }
 
-/** The same goods once more, at the price paid for them: an even exchange. */
+/** The same goods again, at the price paid for them: an even exchange. */
 function again(order: WorldOrder, { lineIndex, units }: { lineIndex: number; units: number }): WorldLine {
   const line = lineOf(order, lineIndex);
   const paid = lineAmounts(line, order.taxesIncluded);
@@ -304,7 +304,7 @@ function decide(scene: Scene): boolean {
   return true;
 }
 
-/** A return can be canceled before any work was done on it; the resulting ledger entries are not documented. */
+/** Cancels a return that was not yet processed; the resulting ledger entries are not documented. */
 function withdraw(scene: Scene): boolean {
   const { order, at } = scene;
   if (order.returnSales === "approval") return false;
@@ -320,7 +320,7 @@ function withdraw(scene: Scene): boolean {
   return true;
 }
 
-/** Confirms items and exchanges of a return: all, a part, or the exchanges alone; mostly with the refund. */
+/** Processes items and exchanges of a return: all, a part, or only the exchanges; mostly with the refund. */
 function confirm(scene: Scene): boolean {
   const { random, order, at } = scene;
   if (order.returnSales === "refund") return false;
@@ -373,7 +373,7 @@ function reopen(scene: Scene): boolean {
   return true;
 }
 
-/** Return and new goods in one visit; before March 2025, and in shops that opted out, the goods came by an edit. */
+/** Return and new goods in one visit to the store; before March 2025, and in shops that opted out, the goods came by an edit. */
 function exchangeAtTill(scene: Scene): boolean {
   const { random, order, at, newLine } = scene;
   if (order.returnSales === "refund") return false;
@@ -394,7 +394,7 @@ function exchangeAtTill(scene: Scene): boolean {
   return true;
 }
 
-/** Only while nothing was sent. */
+/** Cancels the order if nothing was sent. */
 function cancel({ random, order, at }: Scene): boolean {
   if (order.fulfillments.some(({ canceled }) => !canceled) || liveItems(order).length > 0) return false;
   cancelOrder(order, at, random.pick(["CANCEL", "NO_RESTOCK"]));

@@ -1,6 +1,6 @@
 import { mulberry32 } from "../../../../src/demo/random.ts";
 
-/** A stream of numbers that its seeds decide wholly. */
+/** A stream of random numbers that depends only on its seeds. */
 export interface WorldRandom {
   /** From 0 up to, not including, 1. */
   next(): number;
@@ -10,7 +10,7 @@ export interface WorldRandom {
   pick<Item>(items: readonly Item[]): Item;
 }
 
-/** Mulberry32 over a mix of the seeds: every order has its own stream, so that one does not depend on another. */
+/** Mulberry32 with a mix of the seeds: every order has its own stream, so that orders do not depend on each other. */
 export function randomOf(...seeds: number[]): WorldRandom {
   const next = mulberry32(seeds.reduce((mixed, seed) => mix(mixed ^ mix(seed)), 0x9e3779b9));
   return {

@@ -1,6 +1,6 @@
 /**
- * The shop as it truly is. Times are whole seconds since 1970; money is integer minor units of the shop's currency.
- * Ids are small numbers; `ids.ts` makes the platform's gids of them.
+ * The actual state of the shop. Times are whole seconds since 1970; money is in integer minor units of the shop's currency.
+ * Ids are small numbers, which `ids.ts` turns into the platform's gids.
  */
 export interface World {
   seed: number;
@@ -12,7 +12,7 @@ export interface World {
   products: (WorldProduct | null)[];
   /** Index 0 is order 1; a deleted order leaves a hole. */
   orders: (WorldOrder | null)[];
-  /** Moves with every change, so that sorted indexes know when they are stale. */
+  /** Increases with every change, so that sorted indexes know when they are stale. */
   version: number;
 }
 
@@ -34,7 +34,7 @@ export interface WorldProduct {
 }
 
 export interface WorldVariant {
-  /** Position from 1; the variant's id is made of the product's number and this. */
+  /** Position from 1; the variant's id consists of the product's number and this. */
   position: number;
   sku: string | null;
   optionValues: string[];
@@ -53,9 +53,9 @@ export interface WorldLine {
   vendor: string | null;
   /** Units ordered, including those refunded and removed since. */
   quantity: number;
-  /** The same without those refunded and removed. */
+  /** Without units refunded and removed. */
   currentQuantity: number;
-  /** Units in fulfilments that were not canceled, and how many of these were taken back since. */
+  /** Units in fulfilments that were not canceled, and how many of these were returned since. */
   fulfilled: number;
   sentBack: number;
   requiresShipping: boolean;
@@ -68,7 +68,7 @@ export interface WorldLine {
   addedAt: number;
 }
 
-/** What Shopify calls a sales agreement. It and its sales stay as they were written. */
+/** Shopify's sales agreement. Agreements and sales never change. */
 export interface Agreement {
   readonly reason: "ORDER" | "ORDER_EDIT" | "REFUND" | "RETURN";
   readonly at: number;
@@ -77,7 +77,7 @@ export interface Agreement {
   readonly sales: readonly Sale[];
 }
 
-/** Quantity and money are negative where something is taken back. */
+/** Quantity and money are negative if something is taken back. */
 export interface Sale {
   type: string;
   action: "ORDER" | "RETURN";
@@ -113,17 +113,17 @@ export interface Return {
 export interface ReturnItem {
   /** Null for an unverified return line item. */
   lineIndex: number | null;
-  /** The fulfilment that brought the units, and the place of the line in it. */
+  /** The fulfilment of the units, and the index of the line in it. */
   fulfillment: readonly [index: number, place: number];
   quantity: number;
   processed: number;
   /** Index into the reasons; null when none was given. */
   reason: number | null;
-  /** The reason is of the time before reasons had definitions. */
+  /** The reason is from before reasons had definitions. */
   legacyReason: boolean;
 }
 
-/** What goes out in exchange: a line of the order once it is processed. */
+/** An item sent in exchange: a line of the order once it is processed. */
 export interface ExchangeItem {
   wanted: WorldLine;
   processed: number;
@@ -140,7 +140,7 @@ export interface Refund {
   shippingMinor: number;
   /** Over all its transactions. */
   totalMinor: number;
-  /** Written together with an edit; the edit's agreement has the units. */
+  /** Whether it was written together with an edit, whose agreement has the units. */
   ofEdit: boolean;
 }
 
@@ -157,7 +157,7 @@ export interface RefundLine {
 
 type Payment = "PAID" | "PENDING" | "AUTHORIZED" | "PARTIALLY_PAID" | "EXPIRED" | "VOIDED";
 
-/** What truly happened, one entry after the other; README.md says what each means. */
+/** What actually happened, in order; README.md explains each entry. */
 export interface HistoryEvent {
   what:
     | "placed"
@@ -178,7 +178,7 @@ export interface HistoryEvent {
   at: number;
   line?: number;
   units?: number;
-  /** Of the units that are taken back: how many had been fulfilled. */
+  /** How many of the units taken back had been fulfilled. */
   sent?: number;
   /** Without tax. */
   netMinor?: number;
@@ -213,7 +213,7 @@ export interface WorldOrder {
   history: HistoryEvent[];
 }
 
-/** The shop's reasons: by definition, with one of the shop's own, and as they were before there were definitions. */
+/** The shop's reasons: with a definition, one of them custom, and as they were before there were definitions. */
 export const REASONS = [
   { handle: "size-too-small", legacy: "SIZE_TOO_SMALL" },
   { handle: "size-too-large", legacy: "SIZE_TOO_LARGE" },

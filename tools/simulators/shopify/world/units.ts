@@ -6,12 +6,12 @@ export function lineOf(order: WorldOrder, lineIndex: number): WorldLine {
   return line;
 }
 
-/** Units of a line that are still to be sent. */
+/** Unsent units of a line. */
 export function unsentUnits({ currentQuantity, fulfilled, sentBack }: WorldLine): number {
   return currentQuantity - (fulfilled - sentBack);
 }
 
-/** Units of a line taken off by order edits. */
+/** Units of a line removed by order edits. */
 export function removedUnits(order: WorldOrder, lineIndex: number): number {
   let units = 0;
   for (const { reason, sales } of order.agreements) {
@@ -28,7 +28,7 @@ export function refundableUnits(order: WorldOrder, lineIndex: number): number {
   return order.lines[lineIndex]?.currentQuantity ?? 0;
 }
 
-/** Units of a line that the customer has and that no live return asked for. */
+/** Units of a line that the customer has and that are in no return, except declined and canceled ones. */
 export function returnableUnits(order: WorldOrder, lineIndex: number): number {
   const unlinked = order.refunds.reduce((sum, { returnIndex, ofEdit, lines }) => {
     if (returnIndex !== null || ofEdit) return sum;
@@ -60,7 +60,7 @@ export function sumOf<Item>(items: readonly Item[], value: (item: Item) => numbe
 
 type LineAmounts = { netMinor: number; taxMinor: number };
 
-/** What the customer pays for a whole line after discounts, without and of tax. */
+/** The price of a whole line after discounts: without tax, and the tax. */
 export function lineAmounts(line: WorldLine, taxesIncluded: boolean): LineAmounts {
   const paid = Math.max(0, line.unitPriceMinor * line.quantity - line.discountMinor);
   const rate = line.taxPerMille / 1000;
@@ -69,7 +69,7 @@ export function lineAmounts(line: WorldLine, taxesIncluded: boolean): LineAmount
   return { netMinor, taxMinor: paid - netMinor };
 }
 
-/** The share of a line's amounts that some of its units carry. */
+/** The amounts of some units of a line. */
 export function unitsAmounts(line: WorldLine, taxesIncluded: boolean, units: number): LineAmounts {
   const { netMinor, taxMinor } = lineAmounts(line, taxesIncluded);
   if (line.quantity === 0) return { netMinor: 0, taxMinor: 0 };
@@ -102,7 +102,7 @@ const SALE_TYPES: Record<WorldLine["kind"], [type: string, lineType: string]> = 
   tip: ["TipSale", "TIP"],
 };
 
-/** An agreement has one sale at least. */
+/** Adds an agreement, which has at least one sale. */
 export function agree(
   order: WorldOrder,
   reason: Agreement["reason"],
@@ -115,7 +115,7 @@ export function agree(
   order.agreements.push(Object.freeze({ reason, at, subject, sales: Object.freeze(sales) }));
 }
 
-/** The last units of a line at purchase; `unitsBefore` are those that it had until then. */
+/** The sale of a line's units after its first `unitsBefore`. */
 export function bought(order: WorldOrder, lineIndex: number, unitsBefore = 0): Sale {
   const line = lineOf(order, lineIndex);
   const all = lineAmounts(line, order.taxesIncluded);
@@ -126,7 +126,7 @@ export function bought(order: WorldOrder, lineIndex: number, unitsBefore = 0): S
   });
 }
 
-/** Units of a line when they are taken back, by default at the price paid. */
+/** The sale that takes back units of a line, by default at the price paid. */
 export function takenBack(order: WorldOrder, lineIndex: number, units: number, amounts?: LineAmounts): Sale {
   const line = lineOf(order, lineIndex);
   const { netMinor, taxMinor } = amounts ?? unitsAmounts(line, order.taxesIncluded, units);
@@ -149,12 +149,12 @@ export function otherSale(type: string, lineType: string, action: Sale["action"]
   return { type, action, lineType, lineIndex: null, quantity: null, netMinor, taxMinor: 0 };
 }
 
-/** What the customer pays for sending back; some returns only. */
+/** The customer's fee for some returns. */
 export function returnFeeMinor(order: WorldOrder, returnIndex: number): number {
   return (order.number + returnIndex) % 5 === 0 ? 495 : 0;
 }
 
-/** Some orders are read without their ledger; what edits did to an order shows nowhere else. */
+/** Some orders are shown without their ledger, but never edited ones: edits only show there. */
 export function hideLedger(order: WorldOrder, hidden: boolean): void {
   if (hidden && !order.agreements.some(({ reason }) => reason === "ORDER_EDIT")) order.ledgerShown = false;
 }
