@@ -75,7 +75,7 @@ test("M17: the alert has the entity, since when, returned and expected numbers, 
   });
 });
 
-test("M17: critical from three times the expected lines and ten more on", () => {
+test("M17: critical from three times the expected lines, and ten more than expected", () => {
   const severity = (returnedLines: number, expectedLines: number) =>
     earlyWarningAlert({ ...WARNING, returnedLines, expectedLines }, DETAILS, SETTINGS).severity;
   assert.equal(severity(15, 5), "critical");

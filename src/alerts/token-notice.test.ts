@@ -31,7 +31,7 @@ test("notices of a token come 14 and 3 days before its end, and not before or af
   assert.equal(tokenNotice(token, EXPIRES), null);
 });
 
-test("each stage is one event, however often it is looked at", () => {
+test("each stage is one event, however often it is evaluated", () => {
   const events = [14, 9, 3.5, 3, 1].map((days) => tokenNotice(token, before(days))?.event);
   assert.equal(new Set(events.slice(0, 3)).size, 1);
   assert.equal(new Set(events.slice(3)).size, 1);

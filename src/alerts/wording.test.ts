@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { daysText, percentText, readableName, unitsText } from "./wording.ts";
 
-test("a name is one line that reads in its own direction, and otherwise as it was", () => {
+test("a name is one line without direction marks, and otherwise unchanged", () => {
   assert.equal(readableName(" A\r\n\u2028B\u0000\u001b[31m "), "A B [31m");
   assert.equal(readableName("safe\u202egpj.exe\u2066"), "safegpj.exe");
   assert.equal(readableName("Lampe <é> 👩‍🔧 &amp;"), "Lampe <é> 👩‍🔧 &amp;");
@@ -13,7 +13,7 @@ test("a long name is cut between characters", () => {
   assert.equal(readableName("👍".repeat(81)), `${"👍".repeat(79)}…`);
 });
 
-test("figures are in words", () => {
+test("figures are written out", () => {
   assert.deepEqual(
     [
       [0, 9],

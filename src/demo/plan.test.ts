@@ -9,7 +9,7 @@ const eventsOn = (today: string) =>
     ({ slug, startsOnDay, endsOnDay }) => `${slug} ${dayToText(startsOnDay)}/${dayToText(endsOnDay)}`,
   );
 
-test("the events are the newest ones with their returns behind them", () => {
+test("the events are the newest ones whose returns are complete", () => {
   assert.deepEqual(eventsOn("2026-11-21"), [
     "black-friday-2025 2025-11-28/2025-12-01",
     "mid-season-spring-2026 2026-04-10/2026-04-19",

@@ -53,7 +53,7 @@ describe("Processes that share a data folder", () => {
     assert.deepEqual(readdirSync(fresh), ["postgresql"]);
   });
 
-  test("one that comes while the last one leaves gets a running server", async () => {
+  test("one that joins while the last one leaves gets a running server", async () => {
     for (let round = 0; round < 3; round++) {
       const leaver = await joinHere();
       const leaving = leaver.release();
@@ -167,7 +167,7 @@ describe("After a crash", () => {
 });
 
 describe("Other logins", () => {
-  test("cannot enter the databases of the system, also of a cluster that let them in", async () => {
+  test("cannot connect to the system databases, even of a cluster that allowed it before", async () => {
     const earlier = await joinHere();
     const system = earlier.url.replace(/returns$/, "postgres");
     await ask(system, "create role visitor login password 'visitor'");
@@ -180,7 +180,7 @@ describe("Other logins", () => {
       await assert.rejects(ask(visitor.replace(/returns$/, name), "select 1"), { code: "42501" }, name);
   });
 
-  test("a session that holds the lock of those that join is named after 10 s", async () => {
+  test("a session that holds the presence lock is named after 10 s", async () => {
     const database = await joinHere();
     const holder = new pg.Client({ connectionString: database.url.replace(/returns$/, "postgres") });
     await holder.connect();

@@ -82,7 +82,7 @@ describe("Users", () => {
   });
 });
 
-test("root learns whose installation a checkout has, before it makes a second one", { skip: !isRoot }, () => {
+test("root is told whose installation a checkout has, before a second one is created", { skip: !isRoot }, () => {
   const checkout = join(folder, "served by another user");
   mkdirSync(join(checkout, ".data/postgresql/data"), { recursive: true });
   assert.match(defaultDataFolder(checkout), /^\/var\/lib\/returns-analytics\//, "root's own is no reason");

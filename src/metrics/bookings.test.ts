@@ -51,7 +51,7 @@ function differences(...[line, refunds, returned]: Parameters<typeof bookingDiff
   );
 }
 
-test("M24: units returned on the day on which they are booked are no difference", () => {
+test("M24: units returned on the day on which they are booked make no difference", () => {
   assert.deepEqual(differences(LINE, [], []), []);
   assert.deepEqual(differences(LINE, [refund("2026-02-01", 2)], [returnedOn("2026-02-01", 2)]), []);
 });

@@ -57,11 +57,11 @@ test("M6: no correlation of units that come back apart, of single units and wher
   assert.equal(correlationOf(times(300, 2, 2)), 0);
   assert.equal(correlationOf([...times(300, 1, 1), ...times(300, 1, 0)]), 0);
   assert.equal(correlationOf([...times(500, 5, 5), ...times(1500, 5, 0)]), 1);
-  // Large orders alone come back: their squares exceed what one fate of each order explains.
+  // Only large orders come back: their squares exceed what whole orders that come back explain.
   assert.equal(correlationOf([...times(2, 1000, 1000), ...times(200, 2, 1), ...times(5000, 2, 0)]), 1);
 });
 
-test("M6: the effect is that of the months and days asked for; where one is not known, that of the pattern's orders", () => {
+test("M6: the effect is that of the requested months and days; if one is unknown, that of the pattern's orders", () => {
   const squaredSoldUnits = new Map([
     [1, 40],
     [2, 60],
@@ -77,7 +77,7 @@ test("M6: the effect is that of the months and days asked for; where one is not 
   assert.equal(designEffect({ ...orders, correlation: 0 }, { soldUnits: 20, months: [2] }), 1);
 });
 
-test("M6: of the orders that it is estimated from, the effect is their squares around the rate, at most those of one fate", () => {
+test("M6: for the orders that it is estimated from, the effect is their squares around the rate, at most those of whole orders that come back", () => {
   const order = fc
     .integer({ min: 1, max: 40 })
     .chain((sold) => fc.record({ sold: fc.constant(sold), returned: fc.integer({ min: 0, max: sold }) }));

@@ -16,7 +16,7 @@ test("M22: the Beta distribution is that of its closed forms", () => {
   }
 });
 
-test("M22: the prior of a size is its siblings, and a sentence needs an interval that leaves no doubt", () => {
+test("M22: the prior of a size is its siblings, and a sentence needs a clear interval", () => {
   const others = { returns: 980, tooSmall: 245, tooLarge: 245 };
   const small = { returns: 60, tooSmall: 42, tooLarge: 3 };
   const usual = { returns: 60, tooSmall: 15, tooLarge: 15 };

@@ -33,7 +33,7 @@ test("a shape of 2 has the tail (1 + k/(1 + x)) · (x/(1 + x))^k", () => {
   }
 });
 
-test("a rate known for sure is Poisson", () => {
+test("with a certain rate, counts are Poisson", () => {
   const sure = { shape: 1e9, weight: 1e9 };
   // 1 - e^-1 (1 + 1 + 1/2), and the tail of five or more at a mean of 1.2
   assert.ok(Math.abs(tailProbability(3, sure, 1) - 0.0803013970713942) < 1e-7);

@@ -14,7 +14,7 @@ const textsOf = (first: string, last: string, interval: "day" | "week") =>
   );
 
 describe("M26: weeks and days of order", () => {
-  test("a week begins on Monday, and one that a month's end splits is two", () => {
+  test("a week begins on Monday, and one that crosses the end of a month is two rows", () => {
     assert.deepEqual(textsOf("2025-10", "2025-11", "week").slice(3, 7), [
       "2025-10-20 7",
       "2025-10-27 5",

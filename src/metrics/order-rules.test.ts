@@ -74,7 +74,7 @@ test("M1: what is left out sells nothing and brings nothing, and says by which r
   assert.deepEqual([facts.events, facts.requests, facts.warnings], [[], [], []]);
 });
 
-test("M2: a refund without a return and restock is money alone where the workspace says so", () => {
+test("M2: a refund without a return and restock is money only, if the workspace's rules say so", () => {
   const returned = (rows: Partial<OrderDocument>, rules: OrderRules) =>
     projectOrder(order(rows), rules).events.map((event) => [
       event.returnedUnits,

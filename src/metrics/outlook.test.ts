@@ -45,7 +45,7 @@ test("M18: what came back, and at the usual rate what is still to come inside th
   close(outlook === null ? NaN : shareObserved(outlook), (10 * 5) / (15 * 8));
 });
 
-test("M18: a cohort whose window has closed is what it is", () => {
+test("M18: the outlook of a cohort whose window has closed is its returned units", () => {
   const outlook = outlookAt(days(50, 31));
   close(outlook?.returnedUnits, 320);
   assert.deepEqual(
@@ -58,7 +58,7 @@ test("M18: a cohort whose window has closed is what it is", () => {
   assert.equal(outlook === null ? NaN : shareObserved(outlook), 1);
 });
 
-test("M18: intervals hold the estimate, the wider the surer, and never less than what came back", () => {
+test("M18: intervals contain the estimate, are wider at a higher level, and never begin below what came back", () => {
   const own = days(14, 0);
   const outlook = outlookAt(own);
   const [eighty, ninetyFive] = outlook?.intervals ?? [];
@@ -70,7 +70,7 @@ test("M18: intervals hold the estimate, the wider the surer, and never less than
   assert.ok((ninetyFive?.low ?? NaN) >= 100);
 });
 
-test("M18: a cohort that comes back more than usual is expected to go on so, as far as it is known", () => {
+test("M18: a cohort that comes back more than usual is expected to continue so, by the evidence there is", () => {
   const usual = outlookAt(days(14, 0))?.returnedUnits ?? NaN;
   const more = outlookAt(days(14, 0, 2))?.returnedUnits ?? NaN;
   // 100 units more came back already; the rest rises too, by less than twice.
@@ -87,7 +87,7 @@ test("M18: months that differ by more than chance make the interval wider", () =
   assert.ok(width(uneven) > 1.2 * width(even), `${width(uneven)} ${width(even)}`);
 });
 
-test("M18: months add up to the hundredth; their ends are half alike", () => {
+test("M18: months add up to the hundredth; the errors of their ends are half correlated", () => {
   const month = (returnedUnits: number, low: number, high: number): Outlook => ({
     soldUnits: 2000,
     returnedUnitsSoFar: 100,
@@ -141,7 +141,7 @@ test("M18: no outlook without 60 days that sold, or when nothing came back", () 
   assert.equal(outlookAt(days(14, 0), { curveDays: days(300, 61, 0) }), null);
 });
 
-test("M18: what has no history follows the store's rate", () =>
+test("M18: a selection without history follows the store's rate", () =>
   close(outlookAt(days(14, 0), { ownDays: [] })?.returnedUnits, 240, 3));
 
 test("M18: the category's curve is followed from 200 returned lines on", () => {
@@ -150,7 +150,7 @@ test("M18: the category's curve is followed from 200 returned lines on", () => {
   assert.equal(curveDaysOf(days(79, 61), store, 60), store);
 });
 
-test("M18: of few lines the interval holds the outlook, between what is back and what was sold", () => {
+test("M18: with few lines the interval contains the outlook, between what came back and what was sold", () => {
   const small = (lines: number, units: number, back: number): DayCurve => ({
     day: AS_OF_DAY - 3,
     soldUnits: units,

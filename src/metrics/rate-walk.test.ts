@@ -24,7 +24,7 @@ test("M24: a new product adds nothing by being new; one that is gone is mix", ()
   assert.deepEqual(walk, { timing: 0, mix: -0.05, rate: 0.1 });
 });
 
-test("M24: halves go away from zero, and rate takes what rounding leaves", () => {
+test("M24: halves are rounded away from zero, and rate takes the remainder", () => {
   const walk = rateWalk({ soldUnits: 128, returnedUnits: 0 }, { soldUnits: 128, returnedUnits: 1 }, [
     { soldUnits: 128, baseSoldUnits: 64, baseReturnedByThen: 1 },
     { soldUnits: 0, baseSoldUnits: 64, baseReturnedByThen: 0 },
@@ -32,7 +32,7 @@ test("M24: halves go away from zero, and rate takes what rounding leaves", () =>
   assert.deepEqual(walk, { timing: 0, mix: 0.007813, rate: -0.015626 });
 });
 
-test("M24: nothing sold on either side has no walk", () => {
+test("M24: there are no parts when either side sold nothing", () => {
   const nothing = { soldUnits: 0, returnedUnits: 0 };
   assert.equal(rateWalk(nothing, BASE, []), null);
   assert.equal(rateWalk(PERIOD, nothing, []), null);

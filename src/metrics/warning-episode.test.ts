@@ -46,7 +46,7 @@ test("M17: the narrowest entity with 80 % of the excess is reported", () => {
   assert.deepEqual(replay({ 1: [warning("sku", "A", 8), product(11)] }), { 1: ["product P"] });
 });
 
-test("M17: a part that warned on the day of the alert is not told again, one that had not is, in the same problem", () => {
+test("M17: a part that warned on the day of the alert is not announced again; one that did not is, in the same problem", () => {
   const product = warning("product", "P", 11, [part("sku", "A", 8)]);
   const [a, b] = [warning("sku", "A", 8), warning("sku", "B", 9)];
   assert.deepEqual(replay({ 1: [product, a], 3: [product, a] }), { 1: ["product P"] });
@@ -57,14 +57,14 @@ test("M17: a part that warned on the day of the alert is not told again, one tha
   assert.deepEqual(replay({ 1: [product], 3: [product, b] }), { 1: ["product P"], 3: ["sku B"] });
 });
 
-test("M17: a mild warning of a category in July does not silence its toy in August", () => {
+test("M17: a mild warning of a category in July does not suppress that of its toy in August", () => {
   const mild = warning("analytics_category", "Toys", 34, [part("product", "Toy", 9)]);
   const toy = [warning("sku", "TOY-1", 100), warning("product", "Toy", 110, [part("sku", "TOY-1", 100)])];
   const bad = warning("analytics_category", "Toys", 130, [
     part("product", "Toy", 110),
     part("sku", "TOY-1", 100),
   ]);
-  // The category was silent for 30 days; the product is explained by its SKU, which is part of the category by now.
+  // The category has had no warning for 30 days; the product is explained by its SKU, now a part of the category.
   assert.deepEqual(replay({ 190: [mild], 195: [mild], 225: [...toy, bad], 226: [...toy, bad] }), {
     190: ["analytics_category Toys"],
     225: ["sku TOY-1 of analytics_category:Toys:1970-07-10"],
@@ -93,7 +93,7 @@ test("M17: a broader entity is reported later only for more than the narrower on
   });
 });
 
-test("M17: an older as-of day neither ends an episode nor tells it again", () => {
+test("M17: an older as-of day neither ends an episode nor announces it again", () => {
   const sku = [warning("sku", "A", 10)];
   const known: WarningEpisode[] = [{ kind: "sku", key: "A", startedDay: 90, latestDay: 100, ...ANNOUNCED }];
   const { announced, episodes } = announceWarnings(sku, known, 20);

@@ -23,7 +23,7 @@ test("an unterminated quote is refused", () => {
   assert.throws(() => splitStatements('select "a; select 2'), /unterminated quote/u);
 });
 
-test("no migration has a text that the rule does not know", async () => {
+test("no migration has syntax that splitStatements does not support", async () => {
   const unknown = /\bE'|\/\*[^/]*\/\*|\bbegin\s+atomic\b/iu;
   for (const name of await listMigrations(FOLDER)) {
     assert.doesNotMatch(readFileSync(new URL(`${name}.sql`, FOLDER), "utf8"), unknown, name);
@@ -48,7 +48,7 @@ test("no migration adds a column with a constraint, which Citus refuses: each ha
   }
 });
 
-test("a migration works with versions that know one of before it", async () => {
+test("a migration is compatible with versions that have an earlier one", async () => {
   const names = await listMigrations(FOLDER);
   for (const name of names) {
     const { worksWith } = await readMigration(FOLDER, name);

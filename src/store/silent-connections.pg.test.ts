@@ -86,12 +86,12 @@ test("a transaction may take longer than a statement: several that are quick eno
   assert.equal(connections(), 1);
 });
 
-test("a statement that is only slow is canceled by the server, whose word of it arrives", async (context) => {
+test("a statement that is only slow is canceled by the server, whose error arrives", async (context) => {
   const { database } = await openRelayed(context);
   await assert.rejects(database.rows(SLEEP, [5]), { code: "57014" });
 });
 
-test("a connection that nobody holds is left alone, however long", async (context) => {
+test("an idle connection is never closed", async (context) => {
   const { database, connections } = await openRelayed(context);
   await database.rows(ONE, []);
   await sleep(2 * (STATEMENT_TIMEOUT_MS + 1000));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pollIntervalMs, SourceFailed, SourceRefused } from "./connector.ts";
 
-test("a poll comes as often as an order, within its limits, and rarely where webhooks tell of all changes", () => {
+test("polls are as frequent as orders, within limits, and rare where webhooks report all changes", () => {
   const minutes = (kind: "store" | "label_cost", weekOrders: number, isToldByWebhooks = false): number =>
     pollIntervalMs(kind, { weekOrders, isToldByWebhooks }) / 60_000;
   assert.deepEqual(
@@ -16,7 +16,7 @@ test("a poll comes as often as an order, within its limits, and rarely where web
   assert.equal(minutes("store", 100_000, true), 720);
 });
 
-test("what a sentence quotes of an answer can be stored and shown, whatever the source has answered", () => {
+test("the part of an answer that a sentence quotes can be stored and shown, whatever the source answered", () => {
   for (const Failure of [SourceFailed, SourceRefused]) {
     const { message, name } = new Failure(`It answered a\u0000b\ud800${"é".repeat(2000)}.`);
     assert.match(message, /^It answered ab\ufffdé+$/u, name);

@@ -6,7 +6,7 @@ import { use } from "../../tests/support/use.ts";
 
 const shop = use(startImportWorkspace);
 
-test("a repeated key in a COPY has its SQLSTATE, also on the way from a node", async () => {
+test("a repeated key in a COPY has its SQLSTATE, also from a node", async () => {
   const shopKey = await shop.open();
   const copied = shop.database.transaction(async (connection) => {
     const buffer = openCopyBuffer(connection, "order_reference (shop_key, order_id, order_name)");

@@ -68,7 +68,7 @@ test("a change that fails leaves the secrets as they were", async () => {
   assert.deepEqual(await open().read(), stored);
 });
 
-test("another secret of the installation opens nothing, and the error tells no part of the secrets", async () => {
+test("another root secret opens nothing, and the error contains no part of the secrets", async () => {
   await assert.rejects(open(Buffer.alloc(32, 8)).read(), (error: Error) => {
     assert.ok(error instanceof SourceRefused);
     assert.match(error.message, /encrypted with keys that this installation no longer has/u);

@@ -34,7 +34,7 @@ async function statementsOf(shopKey: number, files: FolderFiles): Promise<Set<st
   return names;
 }
 
-test("facts are looked for of orders that were stored, and only then", async () => {
+test("existing facts are looked up only for orders that were stored", async () => {
   const shopKey = await shop.open();
   const first = await statementsOf(shopKey, FIRST);
   assert.ok(first.has("resolve_names") && !first.has("remove_facts"));

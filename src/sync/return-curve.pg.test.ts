@@ -35,7 +35,7 @@ const STORE = {
   ),
 };
 
-test("M2, M10: what does not add up over a line's events is its value after each of them", async () => {
+test("M2, M10: measures that do not add up over a line's events have their value after each event", async () => {
   const shopKey = await shop.open();
   await shop.import(shopKey, STORE);
   const charged = { orderId: "o1", chargedAt: "2026-01-09T23:00:00.000Z", amountMinor: 200 };

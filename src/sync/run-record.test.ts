@@ -11,7 +11,7 @@ const ended = (error: unknown, isStopped = false) => {
 };
 const databaseError = (code: string) => Object.assign(new Error("terminating connection"), { code });
 
-test("what a source says is reported as it is; what is ours is reported without its internals", () => {
+test("a source's error is reported unchanged; an internal one without its details", () => {
   assert.deepEqual(ended(new SourceRefused("Connect it again.")), {
     status: "failed",
     isRefused: true,
@@ -30,7 +30,7 @@ test("what a source says is reported as it is; what is ours is reported without 
   assert.match(ours.sentence ?? "", new RegExp(RUN, "u"));
 });
 
-test("a run that was stopped, or lost the database, is cut off and no failure of its source", () => {
+test("a run that was stopped, or lost the database, is interrupted, not a failure of its source", () => {
   assert.deepEqual(ended(new SourceFailed("The request was aborted."), true), {
     status: "interrupted",
     isRefused: false,

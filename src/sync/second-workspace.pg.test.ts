@@ -18,7 +18,7 @@ before(async () => {
   await shop.import(await shop.open(), largeStore());
 });
 
-test("a second large shop reads its rows some times, not once for every other of its rows", async () => {
+test("a second large shop reads each row a few times, not once for each of its other rows", async () => {
   const shopKey = await shop.open();
   const reads = countingReads(shop.database);
   const result = await shop.import(shopKey, largeStore(), { database: reads.database });

@@ -86,7 +86,7 @@ const UNUSUAL: OrderDocument = {
   free: true,
 };
 
-test("usual values are not stored", () => {
+test("default values are not stored", () => {
   const lines = [{ lineId: "a" }, { lineId: "b" }];
   assert.deepEqual(JSON.parse(storedText(USUAL)), { orderedAt: "2026-01-05T10:00:00.000Z", lines });
 });

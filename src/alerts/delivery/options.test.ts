@@ -5,7 +5,7 @@ import { pushOptions } from "./send.ts";
 const smtpOf = (url: string) =>
   pushOptions({ pushNetworks: [], smtpUrl: new URL(url), smtpFrom: "alerts@returns.example" }).smtp;
 
-test("mail goes over TLS from the first byte or by STARTTLS, and without it to this machine alone", () => {
+test("mail goes over TLS from the first byte or by STARTTLS, and without TLS only to this machine", () => {
   const { host, port, tls, user, password } = smtpOf("smtps://us%40er:p%3Ass@mail.example") ?? {};
   assert.deepEqual([host, port, tls, user, password], ["mail.example", 465, "implicit", "us@er", "p:ss"]);
   const others = ["smtp://mail.example", "smtp://mail.example:25", "smtp://localhost", "smtp://[::1]:1025"];

@@ -5,7 +5,7 @@ import { lastHour, nextHour, nextTryAt, RETRY_DELAYS_MS } from "./retry.ts";
 const now = new Date("2026-11-22T12:00:00Z");
 const HOUR_MS = 3_600_000;
 
-test("tries are repeated over a day, each time later, and then no more", () => {
+test("attempts are repeated over a day with growing delays, and then end", () => {
   const waits = RETRY_DELAYS_MS.map((_, index) => {
     const at = nextTryAt(index + 1, { now, retryAfterMs: null, random: 0 });
     return Number(at) - now.getTime();

@@ -7,7 +7,7 @@ import { loadOutcomes, type OutcomeFigures } from "./report-outcomes.ts";
 import type { Selection } from "./selection.ts";
 import { loadAnyWorkspace } from "./workspace-load.ts";
 
-test("M23: what SKUs and products have by their lines adds up to what their groups have by events", async () => {
+test("M23: the outcomes of SKUs and products, by lines, add up to those of their groups, by events", async () => {
   const { database } = service.installation;
   const { shopKey } = await createSmallStore(service.database);
   const workspace = (await loadAnyWorkspace(database, shopKey))?.workspace;

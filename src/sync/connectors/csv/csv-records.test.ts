@@ -21,7 +21,7 @@ async function read(chunks: readonly string[]): Promise<Read> {
   return records;
 }
 
-/** What a general parser makes of it; null = it is no CSV. */
+/** The same by a general parser; null = not CSV. */
 function parsedByOther(text: string): string[][] | null {
   try {
     return parse(text, {
@@ -75,7 +75,7 @@ test("where the chunks of a file end changes neither records nor their lines", a
   );
 });
 
-test("a record stands on the line it starts on, whatever lines lie inside it or are blank before it", async () => {
+test("a record has the number of its first line, whatever lines it contains or follow blank ones", async () => {
   const records = await read(['h\r\n\r\n"a\nb"\rc\n\n', "d"]);
   assert.deepEqual(records, [
     { cells: ["h"], line: 1 },

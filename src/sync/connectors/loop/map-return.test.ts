@@ -29,7 +29,7 @@ test("M9: cents are hundredths of the unit, also where the currency has another 
   assert.equal(rate("KWD")[0]?.amountMinor, 450_000);
 });
 
-test("M9: label_rate is an amount; of a return's only label it is the better word", () => {
+test("M9: label_rate is an amount, and takes precedence for a return's only label", () => {
   const only = { labels: [{ rate: 4, tracking_number: "T" }], label_rate: "4" };
   assert.equal(read(only)[0]?.amountMinor, 400);
   const two = [
@@ -58,7 +58,7 @@ test("a return without a list has one label by its label_rate, and none without"
   assert.deepEqual(read({ tracking_number: "T" }), []);
 });
 
-test("labels are known by a digest of their tracking number, without one by their place; a repeated one counts once", () => {
+test("labels are identified by a digest of their tracking number, else by their position; a repeated one counts once", () => {
   const labels = [
     { rate: 1, tracking_number: "T" },
     { rate: 2, tracking_number: null },

@@ -40,7 +40,7 @@ function sentenceOf(change: object): string {
   return "read";
 }
 
-test("members that a schema does not name, null, '' and absent ones of optional members are no anomaly", () => {
+test("unknown members, and optional ones that are null, '' or absent, are not anomalies", () => {
   const label = { id: "l", unknown: [1], on: null, at: "", rate: null, status: undefined };
   assert.equal(read(label), label);
   for (const at of ["2026-01-10T12:00:00+02:00", "2026-01-10 12:00:00", "2026-01-10"]) {

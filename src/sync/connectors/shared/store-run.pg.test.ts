@@ -7,7 +7,7 @@ import { use } from "../../../../tests/support/use.ts";
 
 const shop = use(startImportWorkspace);
 
-test("M5: an order that is asked for again while others are fetched is fetched in this run; one whose fetching had begun stays asked for", async () => {
+test("M5: an order requested again while others are fetched is fetched in this run; if its own fetch had begun, the request remains", async () => {
   const shopKey = await shop.open();
   const ids = ["o0", "o1", "o2", "o3", "o4", "o5"];
   const ask = (asked: readonly string[]): Promise<void> =>

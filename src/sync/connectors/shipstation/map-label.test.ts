@@ -26,7 +26,7 @@ test("M10: charged on acceptance, it is charged at its first scan, whatever came
   }
 });
 
-test("M10: charged on acceptance and not scanned, it is not charged, and nobody is asked about it", async () => {
+test("M10: charged on acceptance and not scanned, it is not charged, and the carrier is not asked", async () => {
   const asked: string[] = [];
   assert.equal(await read({ ...ACCEPTANCE, tracking_status: "unknown" }, { asked }), null);
   assert.equal(await read({ ...ACCEPTANCE, tracking_status: "in_transit", voided: true }, { asked }), null);
@@ -41,7 +41,7 @@ test("M10: on its way without a single scan, it was charged when it was shipped,
   assert.equal((await read(label, { tracking: {} }))?.chargedAt, CREATED);
 });
 
-test("a stored label keeps the moment it was charged at, and nobody is asked again", async () => {
+test("a stored label keeps the time of its charge, and the carrier is not asked again", async () => {
   const asked: string[] = [];
   const stored = { label_id: "se-1", charged_at: new Date(SCANNED), voided_at: null };
   for (const tracking_status of ["delivered", "unknown"]) {
@@ -53,7 +53,7 @@ test("a stored label keeps the moment it was charged at, and nobody is asked aga
   assert.deepEqual(asked, []);
 });
 
-test("M10: labels under way, failed, for testing or outbound are none", async () => {
+test("M10: labels in progress, failed, for testing or outbound do not count", async () => {
   for (const change of [{ status: "processing" }, { status: "error" }, { test_label: true }]) {
     assert.equal(await read(change), null);
   }
@@ -73,7 +73,7 @@ test("the RMA number is a platform's id, a return's name or an order's", async (
   assert.deepEqual(await references("gid://shopify/Order/5"), ["gid://shopify/Order/5", null, null]);
 });
 
-test("a label without a price or of no currency is a failure, not a label that is free", async () => {
+test("a label without a price or currency is a failure, not a free label", async () => {
   for (const shipment_cost of [
     null,
     5,

@@ -108,7 +108,7 @@ test("statuses that sell nothing, and those that do", () => {
   assert.equal(map({ status: "on-hold" }).part.unpaidStatus, "ON-HOLD");
 });
 
-test("M2, M9: units of refund lines come back, money alone does not, shipping is no merchandise", () => {
+test("M2, M9: units of refund lines come back, money alone does not, and shipping is not merchandise", () => {
   const back = refund(20, "2026-02-10T08:00:00", "24.00", [[1, -2, "-20.00"]]);
   assert.deepEqual(counted(map({}, [back])), [4, 10_000, 2, 2000, 0]);
   assert.deepEqual(
@@ -139,7 +139,7 @@ test("M1: units refunded before the order is completed were never sent", () => {
   );
 });
 
-test("the status refunded is a refund of all that no refund has named, of no more than was paid", () => {
+test("the status refunded is a refund of everything not refunded yet, at most of what was paid", () => {
   const status = "refunded";
   const whole = refund(20, "2026-02-10T08:00:00", "125.00");
   assert.deepEqual(counted(map({ status }, [whole])), [4, 10_000, 4, 10_000, 0]);
@@ -161,7 +161,7 @@ test("the status refunded is a refund of all that no refund has named, of no mor
   );
 });
 
-test("another currency has units without money; a quantity that is no whole number is one unit", () => {
+test("an order in another currency has units without money; a fractional quantity is one unit", () => {
   const foreign = map({ currency: "USD" }, [refund(20, "2026-02-10T08:00:00", "24.00", [[1, -2, "-20.00"]])]);
   assert.deepEqual([counted(foreign), foreign.anomalies.foreignOrders], [[4, 0, 2, 0, 0], 1]);
   const measured = map({ line_items: [line(1, 0.5, "30.00")] }, [

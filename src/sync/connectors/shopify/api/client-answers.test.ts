@@ -64,7 +64,7 @@ test("no redirect is followed, with or without a token", async (context) => {
   assert.deepEqual(asked, []);
 });
 
-test("a file on another host is not asked for", async () => {
+test("a file on another host is not requested", async () => {
   const files = ["http://127.0.0.1:5432/", "https://files.example/1", "not an address"];
   for (const file of files) {
     const download = clientOf("https://my-store.myshopify.com").download(file);

@@ -19,7 +19,7 @@ test("a query is signed over its other parameters in the order of their names, a
   }
 });
 
-test("a query without a signature, with a broken one or with a name twice is nobody's", () => {
+test("a query without a signature, with an invalid one or with a repeated name is refused", () => {
   const hmac = sign("shop=some.myshopify.com");
   for (const query of [
     "",
