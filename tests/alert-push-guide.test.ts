@@ -6,7 +6,7 @@ import { newSigningSecret, signatureHeaders } from "../src/alerts/delivery/signa
 
 type Check = (headers: Record<string, string>, body: string, secret: string) => boolean;
 
-/** The program of the guide, as it stands there. */
+/** The program of the guide, unchanged. */
 async function checkOfGuide(): Promise<Check> {
   const guide = readFileSync(join(import.meta.dirname, "../docs/guides/alerts.md"), "utf8");
   const program = /^```javascript\n(.*?)^```$/msu.exec(guide)?.[1] ?? "";

@@ -14,7 +14,7 @@ import { createTenant } from "./support/tenants.ts";
 import { DEFAULT_RETENTION, eventually, keepAllInOrder } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
-/** Workers that push: killed between sending and recording, several at once, with a receiver that hangs, and with a shop out of reach. */
+/** Workers that push: killed between sending and recording, several at once, with a hanging receiver, and with an unreachable shop. */
 
 const service = use(startTestService);
 const receivers: Receiver[] = [];
@@ -42,7 +42,7 @@ async function stopped(worker: RunningCommand, signal: "SIGTERM" | "SIGKILL"): P
 
 const idOf = ({ body }: { body: string }): unknown => (JSON.parse(body) as { id: string }).id;
 
-test("a worker that is killed after a message was sent and before that is recorded: the next one sends it again, with the same id", async () => {
+test("if a worker is killed between sending a message and recording it, the next one sends it again with the same id", async () => {
   const tenant = await createTenant(service.database);
   const receiver = await newReceiver();
   receiver.answer("hang");
@@ -64,7 +64,7 @@ test("a worker that is killed after a message was sent and before that is record
   assert.equal(receiver.received[0]?.body, receiver.received[1]?.body);
 });
 
-test("a command's test message is sent by the worker, with the worker's options, to an endpoint by its name", async () => {
+test("a command's test message to an endpoint, given by name, is sent by the worker with its options", async () => {
   const tenant = await createTenant(service.database);
   const receiver = await newReceiver();
   await addTestEndpoint(service, tenant, { address: receiver.url, name: "tickets" });
@@ -89,7 +89,7 @@ test("a command's test message is sent by the worker, with the worker's options,
   await stopped(worker, "SIGTERM");
 });
 
-test("a receiver that hangs keeps no other one waiting, and two workers never deliver to one endpoint at once", async () => {
+test("a hanging receiver delays no other, and two workers never deliver to one endpoint at once", async () => {
   const tenant = await createTenant(service.database);
   const [slow, quick] = [await newReceiver(), await newReceiver()];
   slow.answer("hang");
@@ -125,7 +125,7 @@ test("a receiver that hangs keeps no other one waiting, and two workers never de
   );
 });
 
-test("a shop out of reach keeps the endpoints of no other waiting, and its own have their turn afterwards", async () => {
+test("an unreachable shop delays no other shop's endpoints, and its own are delivered to afterwards", async () => {
   // Those of other tests may be on the same node.
   await service.database.query("delete from run_queue");
   const places: { shopKey: number; receiver: Receiver; ids: string[] }[] = [];
@@ -165,7 +165,7 @@ test("a shop out of reach keeps the endpoints of no other waiting, and its own h
   }
 });
 
-test("an endpoint that a crash kept from the queue is put there by upkeep", async () => {
+test("upkeep queues an endpoint that a crash left out of the queue", async () => {
   const tenant = await createTenant(service.database);
   await addTestEndpoint(service, tenant, { address: "http://127.0.0.1:9/" });
   await service.database.query("delete from run_queue where shop_key = $1", [tenant.shopKey]);

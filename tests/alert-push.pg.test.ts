@@ -29,7 +29,7 @@ import { startTestService } from "./support/service.ts";
 import { changePlan, changeWorkspace, createTenant, type Tenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 
-/** Alerts that are pushed: to a receiver that fails, hangs, redirects, says that it is gone, and comes back. */
+/** Pushed alerts: to a receiver that fails, hangs, redirects, answers 410, and recovers. */
 const service = use(() => startTestService({ METRICS_ON_API_PORT: "true" }));
 let receiver: Receiver;
 let tenant: Tenant;
@@ -86,7 +86,7 @@ test("a webhook receives each alert in order, signed, with the bytes of the feed
   assert.equal(receiver.received.length, 3);
 });
 
-test("a receiver that fails, hangs and redirects, and comes back: nothing is lost, and repetitions have the same id", async () => {
+test("while a receiver fails, hangs and redirects nothing is lost, and repeated messages have the same id", async () => {
   await addTestEndpoint(service, tenant, { address: receiver.url });
   const ids = await writeAlerts(service, tenant, [{}, {}]);
   const problems: (string | null)[] = [];
@@ -113,7 +113,7 @@ test("a receiver that fails, hangs and redirects, and comes back: nothing is los
   assert.deepEqual([endpoint?.failures, endpoint?.last_problem, endpoint?.due_at], [0, null, null]);
 });
 
-test("nothing is sent before its retry is due, and after a day of retries the endpoint is paused and its owners are told", async () => {
+test("nothing is sent before its retry is due; after a day of retries the endpoint is paused and the owners are notified", async () => {
   const owner = await createPerson(service.database);
   await setRole(service.database, tenant, owner, "owner");
   const viewer = await createPerson(service.database);
@@ -226,7 +226,7 @@ test("after a rotation messages are signed with both secrets until the overlap e
   assert.equal(String(last.headers["webhook-signature"]).split(" ").length, 1);
 });
 
-test("an endpoint receives its severities and categories alone", async () => {
+test("an endpoint receives only its severities and categories", async () => {
   await addTestEndpoint(service, tenant, {
     address: receiver.url,
     severities: "critical,warning",
@@ -274,7 +274,7 @@ test("alerts that the feed withholds are not pushed until the feed returns them"
   assert.deepEqual(alertIdsOf(receiver.received), ids);
 });
 
-/** The cursor of an endpoint: what is written meanwhile, by whom it is moved, and what is left after it. */
+/** The cursor of an endpoint, with concurrent writes and concurrent workers. */
 
 test("an alert written while a worker finds none is not missed", async () => {
   const { endpoint_id: endpointId } = await addTestEndpoint(service, tenant, { address: receiver.url });
@@ -302,7 +302,7 @@ test("an alert written while a worker finds none is not missed", async () => {
   assert.equal(receiver.received.length, 2, endpointId);
 });
 
-test("a worker that is late moves no cursor back", async () => {
+test("a delayed worker never moves a cursor back", async () => {
   await addTestEndpoint(service, tenant, { address: receiver.url });
   const ids = await writeAlerts(service, tenant, [{}, {}]);
   receiver.answer("hang");
@@ -317,7 +317,7 @@ test("a worker that is late moves no cursor back", async () => {
   assert.deepEqual([endpoint?.failures, endpoint?.last_problem], [0, null]);
 });
 
-/** Dates the tenant's alerts so long from now. */
+/** Sets the time of the tenant's alerts to this long from now. */
 async function dateAlerts(fromNowMs: number): Promise<void> {
   await service.database.query("update alert set created_at = $2 where shop_key = $1", [
     tenant.shopKey,

@@ -23,7 +23,7 @@ import { createSmallStore } from "./support/small-store.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 
-/** Uncached answers of a Citus come straight from the workspace's node, and are those that the coordinator would give. */
+/** On Citus, uncached answers come directly from the workspace's node, and equal those of the coordinator. */
 
 const READING = { maxConnections: 4, readOnly: true, ofOneWorkspace: true, hasCitus: isCitus() };
 const SUMMARY = "/api/v1/summary?start_month=2025-01&end_month=2026-06";
@@ -45,7 +45,7 @@ before(async () => {
 });
 after(() => reading.close());
 
-/** A node that answers as the database does, but for what `change` makes of the workspace it finds. */
+/** A node that answers as the database does, with the workspace's row changed by `change`. */
 function nodeWith(change: (row: object | undefined) => object | undefined): Pick<DatabasePool, "snapshot"> {
   const rows =
     (connection: Queryable): Queryable["rows"] =>
@@ -82,7 +82,7 @@ const failing = (code: string): Pick<DatabasePool, "snapshot"> => ({
   snapshot: () => Promise.reject(Object.assign(new Error("refused"), { code })),
 });
 
-test("a node with the data that admission saw answers, any other leaves it to the coordinator", async () => {
+test("a node with the data version that admission saw answers; otherwise the coordinator does", async () => {
   const same = await answerOf(nodeWith((row) => row));
   assert.deepEqual(same, { opened: ["node"], answer: "answer" });
   const behind = [
@@ -98,7 +98,7 @@ test("a node with the data that admission saw answers, any other leaves it to th
   }
 });
 
-test("a refusal and a statement that took too long are not asked for again", async () => {
+test("after a refusal or a timeout the coordinator is not asked", async () => {
   const refusal = notReady("empty", null);
   const refused = await answerOf(
     nodeWith((row) => row),
@@ -111,7 +111,7 @@ test("a refusal and a statement that took too long are not asked for again", asy
   assert.deepEqual(opened, ["node"]);
 });
 
-/** A Citus of one node in this database: its catalogue, and shards that are the tables' copies, which alone keep the figures. */
+/** Imitates a Citus of one node in this database: its catalogue, and shards that are copies of the tables. Only the copies keep the figures. */
 const PRETEND_CITUS = `
   create schema shards;
   do $$ declare name text; begin
@@ -162,7 +162,7 @@ const QUESTIONS: readonly Question[] = ENDPOINTS.filter(({ name }) => name !== "
 );
 
 test(
-  "a node reads the tables of the workspace's shard, as long as the shard is there",
+  "a node reads the tables of the workspace's shard while it has the shard",
   { skip: isCitus() && "a Citus has shards of its own, which the next test moves" },
   async () => {
     const own = await startTestService();

@@ -22,13 +22,13 @@ const TIMESERIES = timeseries.path;
 const RANKING = returnRateLeaderboard.path;
 const MONTHS = { start_month: "2025-01", end_month: "2026-06" };
 
-/** Tables are streamed and never remembered; their list has no figure. */
+/** Tables are streamed and never cached; their list has no figure. */
 const OF_COHORTS = (ENDPOINTS as readonly Endpoint[]).filter(
   ({ name }) => !["alerts", "entities", "export-tables", "export-table"].includes(name),
 );
 
 const writing = openConnections(service.databaseUrl);
-/** A server without a memory, and one that reads over a single connection. */
+/** A server without a response cache, and one that reads over a single connection. */
 let without: TestService;
 let narrow: TestService;
 before(async () => {
@@ -51,7 +51,7 @@ async function textOf(
   return answer.text;
 }
 
-test("M5: an hourly sync of labels cannot hide a store that stopped: every answer of figures names their as-of", async () => {
+test("M5: an hourly sync of labels cannot hide that a store's sync stopped: every answer with figures states their as-of", async () => {
   const tenant = await createTenant(service.database, { dataAsOf: "2026-06-20T05:00:00Z" });
   const labelsAt = "2026-07-01T06:00:00.000Z";
   await insertRows(service.database, "data_source", [
@@ -68,7 +68,7 @@ test("M5: an hourly sync of labels cannot hide a store that stopped: every answe
   }
 });
 
-/** Facts that change without a new data version, as nothing but a test changes them. */
+/** Changes facts without a new data version, which only a test does. */
 async function halveCohorts({ shopKey }: Tenant): Promise<void> {
   await service.database.query(
     "update cohort set sold_units = sold_units / 2, return_reasons = array(select r || '!' from unnest(return_reasons) r) where shop_key = $1",
@@ -82,8 +82,8 @@ async function raiseDataVersion({ shopKey }: Tenant): Promise<void> {
   ]);
 }
 
-describe("a remembered answer", () => {
-  test("is that of a server without a memory, byte for byte, for each endpoint", async () => {
+describe("a cached answer", () => {
+  test("equals that of a server without a cache, byte for byte, for each endpoint", async () => {
     const tenant = await seededTenant();
     for (const endpoint of ENDPOINTS) {
       const options = { token: tenant.token, params: { ...leastParameters(endpoint) } };
@@ -94,7 +94,7 @@ describe("a remembered answer", () => {
     }
   });
 
-  test("is given until the data version changes, and never after, for each endpoint of figures", async () => {
+  test("is served until the data version changes, and never after, for each endpoint of figures", async () => {
     const tenant = await seededTenant();
     const textsOf = () =>
       Promise.all(
@@ -108,7 +108,7 @@ describe("a remembered answer", () => {
       assert.notEqual(text, old[place], String(OF_COHORTS[place]?.name));
   });
 
-  test("entities: is given until the data version changes, and never after", async () => {
+  test("entities: is served until the data version changes, and never after", async () => {
     const tenant = await seededTenant();
     const old = await textOf(tenant, "/api/v1/entities", {});
     await service.database.query("delete from entity where shop_key = $1 and label = 'HAT-1'", [
@@ -119,7 +119,7 @@ describe("a remembered answer", () => {
     assert.notEqual(await textOf(tenant, "/api/v1/entities", {}), old);
   });
 
-  test("alerts: is given until one is raised, which raises the data version", async () => {
+  test("alerts: is served until one is raised, which raises the data version", async () => {
     const tenant = await seededTenant();
     const old = await textOf(tenant, "/api/v1/alerts", {});
     await service.database.query("update alert set title = 'Another' where shop_key = $1", [tenant.shopKey]);
@@ -134,7 +134,7 @@ describe("a remembered answer", () => {
     assert.equal(await textOf(tenant, "/api/v1/alerts", {}), fresh);
   });
 
-  test("states its current freshness each time", async () => {
+  test("states the current freshness each time", async () => {
     const tenant = await seededTenant();
     await textOf(tenant, SUMMARY);
     await service.database.query(
@@ -152,7 +152,7 @@ describe("a remembered answer", () => {
     });
   });
 
-  test("is that of the workspace's present settings, plan and label sources", async () => {
+  test("follows the workspace's current settings, plan and label sources", async () => {
     const tenant = await seededTenant();
     const params = { ...MONTHS, include_incomplete: "true" };
     const changes: [path: string, change: () => Promise<unknown>][] = [
@@ -179,7 +179,7 @@ describe("a remembered answer", () => {
     }
   });
 
-  test("is never another tenant's, though all but the shop's key is the same", async () => {
+  test("is never another tenant's, even if only the shop's key differs", async () => {
     const [one, other] = [await seededTenant(), await seededTenant()];
     const alike = { organization_id: "same", shop_id: "same", shop_domain: "same.example" };
     const plan_key = `plan-${one.shopKey}`;
@@ -248,7 +248,7 @@ describe("data that changes under a request", () => {
       params: { ...MONTHS, include_incomplete: "true", saleEvent: "summer" },
     },
   ]) {
-    test(`M5: an answer under way is wholly of its snapshot: ${path} behind ${table}`, async () => {
+    test(`M5: an answer in progress is entirely of its snapshot: ${path}, waiting for ${table}`, async () => {
       const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
       const { token } = tenant;
       const old = (await without.call(path, { token, params })).text;
@@ -283,7 +283,7 @@ describe("data that changes under a request", () => {
     return { answer: answer as CalledAnswer, askAgain: () => ask(tenant) };
   }
 
-  test("M5: what commits between admission and load is answered whole, counted once, and remembered", async () => {
+  test("M5: data committed between admission and reading is answered completely, counted once, and cached", async () => {
     const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
     const { answer, askAgain } = await askBeforeChange(tenant, "ready");
     const { rows } = answer.json().data as unknown as { rows: Record<string, unknown>[] };
@@ -298,7 +298,7 @@ describe("data that changes under a request", () => {
     assert.equal((await askAgain()).text, answer.text, "it was not remembered");
   });
 
-  test("is not answered at all when the workspace is not ready any more", async () => {
+  test("is not served if the workspace is no longer ready", async () => {
     const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
     const { answer } = await askBeforeChange(tenant, "backfilling");
     assert.equal(answer.status, 409, answer.text);

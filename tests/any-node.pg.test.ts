@@ -25,7 +25,7 @@ import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 
-/** Servers of a cluster may be connected to any node: each answers from the same database. */
+/** Servers may connect to any node of a cluster, and each answers from the same database. */
 const MONTHS = { start_month: "2025-01", end_month: "2026-05" };
 const ASKED: readonly (readonly [path: string, params: Record<string, string>])[] = [
   ["/api/v1/summary", MONTHS],
@@ -74,7 +74,7 @@ async function withConnections(
 const startOnEach = (context: TestContext): Promise<ServerProcess[]> =>
   Promise.all(nodeUrls.map((url) => startServerProcess(context, url)));
 
-test("every node gives the same answers, and together they keep to the quota exactly", async (context) => {
+test("every node gives the same answers, and together they apply the quota exactly", async (context) => {
   if (!isHere(context)) return;
   const servers = await startOnEach(context);
   const shop = await createSmallStore(pool);
@@ -101,7 +101,7 @@ test("every node gives the same answers, and together they keep to the quota exa
   assert.equal(statuses.filter((status) => status === 429).length, 200);
 });
 
-test("locks of a shop and shop keys come from one place, through whichever node", async (context) => {
+test("through every node, a shop's locks and shop keys come from one place", async (context) => {
   if (!isHere(context)) return;
   const { shopKey } = await createTenant(pool);
   await withConnections(nodeUrls, async (coordinator, ...nodes) => {
@@ -151,7 +151,7 @@ async function openAsServer(url: string): Promise<void> {
   }
 }
 
-test("no server starts at a node that may not read the views; a migration gives the right", async (context) => {
+test("no server starts on a node that may not read the views; a migration grants the right", async (context) => {
   if (!isHere(context)) return;
   const [coordinator = "", node = ""] = nodeUrls;
   await openAsServer(node);
@@ -166,7 +166,7 @@ test("no server starts at a node that may not read the views; a migration gives 
   await openAsServer(node);
 });
 
-test("a worker is refused at a node", async (context) => {
+test("a worker is refused on a node", async (context) => {
   if (!isHere(context)) return;
   await withConnections(nodeUrls, async (coordinator, node) => {
     await requireWorkerPlace(coordinator);
@@ -174,7 +174,7 @@ test("a worker is refused at a node", async (context) => {
   });
 });
 
-test("with a node lost, people sign in and see their workspaces on the others, through every node left", async (context) => {
+test("if a node is lost, people sign in and see their workspaces on the other nodes, through each of them", async (context) => {
   if (!isHere(context)) return;
   const lost = nodeUrls.at(-1) ?? "";
   const left = nodeUrls.slice(0, -1);
@@ -220,7 +220,7 @@ test("with a node lost, people sign in and see their workspaces on the others, t
 
 const maintenance = (url: string): string => Object.assign(new URL(url), { pathname: "/postgres" }).href;
 
-/** As far as this database is concerned, nobody reaches the node any more. */
+/** From now on this database cannot reach the node. */
 async function loseNode(url: string, name: string): Promise<void> {
   await execute(maintenance(url), `alter database ${name} allow_connections false`);
   await execute(

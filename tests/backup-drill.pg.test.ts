@@ -18,10 +18,10 @@ import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, createTokenOf, type Tenant } from "./support/tenants.ts";
 import { makeFolder } from "./support/folder.ts";
 
-/** A backup under load, restored elsewhere: every answer and every table as they were when it began. */
+/** A backup under load, restored elsewhere: every answer and every table are as they were when it began. */
 
 const AT_ONCE = 4;
-/** Of the many questions one in this many is asked: the rows themselves are compared by their hashes. */
+/** Only one in this many requests is sent; the rows themselves are compared by their hashes. */
 const SAMPLE = 3;
 
 /** Tables whose rows a restore removes. */
@@ -65,7 +65,7 @@ async function importDemo(orders: number): Promise<void> {
 
 type Question = AskedExport & { tenant: Pick<Tenant, "token"> };
 
-/** Of the demo store a part of every endpoint with each value of each list and several entities; of the others each endpoint once. */
+/** For the demo store, a sample of every endpoint with each value of each list and several entities; for the others each endpoint once. */
 async function questions(): Promise<Question[]> {
   const [first, ...others] = tenants as [Pick<Tenant, "token">, ...Pick<Tenant, "token">[]];
   const all = await requestsOf(service, first);
@@ -144,7 +144,7 @@ function underLoad(database: Database, asked: readonly Question[]) {
   return { reading, seen };
 }
 
-test("a backup under load holds one moment, and answers elsewhere as that moment did", { skip }, async () => {
+test("a backup under load contains the state of one moment, and answers elsewhere as at that moment", { skip }, async () => {
   const folder = join(makeFolder(), "backup");
   const asked = await questions();
   assert.ok(asked.length > 100, `${asked.length} questions`);
@@ -174,7 +174,7 @@ test("a backup under load holds one moment, and answers elsewhere as that moment
   }
 });
 
-/** Beyond those of the source since, and early warnings stay evaluated. */
+/** Data versions are above those of the source, and early warnings stay evaluated. */
 async function assertVersionsRaised(copy: TestService): Promise<void> {
   const versions = `select shop_key, data_version::float8 as version, warned_version = data_version as warned
                       from workspace order by 1`;

@@ -26,7 +26,7 @@ import { openTestPool } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 
-/** Whatever is wrong with a backup or its place, also by somebody who means harm, is one sentence, runs nothing, and changes nothing. */
+/** Anything wrong with a backup or its folder, even by intent, is refused in one sentence; nothing is executed or changed. */
 
 const parent = makeFolder();
 let source: TestDatabase;
@@ -36,7 +36,7 @@ let manifest: Manifest;
 let marker: string;
 let target: TestDatabase;
 before(async () => {
-  // As root a database runs as another user, who could write the marker.
+  // Under root the database runs as another user, who must be able to write the marker.
   await chmod(parent, 0o777);
   marker = join(parent, "marker");
   whole = join(parent, "whole");
@@ -83,7 +83,7 @@ const columnsWith = (column: string): Harm => plan({ columns: [column, ...planTa
 const sequence = (row: object): Harm => ({ manifest: { sequences: [row] } });
 const program = () => `copy t from program 'touch ${marker}'`;
 
-/** Of a table with these rows in COPY's text format, honestly described. */
+/** The backup with these rows of a table, in COPY's text format and with a correct manifest. */
 function planRows(bytes: Buffer, rows: number): Harm {
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   return {
@@ -267,7 +267,7 @@ for (const [title, [harm, sentence]] of Object.entries(HARMS)) {
   });
 }
 
-/** What differs from the tables of the version. */
+/** Backups whose tables differ from those of the version. */
 const UNLIKE: Readonly<Record<string, [harm: () => Harm, sentence: RegExp]>> = {
   "a table left out": [
     () => ({ manifest: { tables: manifest.tables.filter(({ name }) => name !== "plan") } }),
@@ -299,10 +299,10 @@ test("tables and columns that are not those of the version: refused before a row
   assert.equal(existsSync(marker), false);
 });
 
-test("a file that is another one when it is read again is refused, and so is a link in its place", async () => {
+test("a file that was replaced between two reads is refused, and so is a link in its place", async () => {
   const file = planTable().file;
   const bytes = await readFile(join(whole, file));
-  // What is between two frames is skipped: the rows are the same.
+  // Bytes between two frames are skipped: the rows are the same.
   const withNote = (note: string) =>
     Buffer.concat([bytes, Buffer.from("502a4d1804000000", "hex"), Buffer.from(note)]);
   const honest = planRows(withNote("same"), planTable().rows);
@@ -328,7 +328,7 @@ test("a file that is another one when it is read again is refused, and so is a l
   }
 });
 
-test("every byte of a table and of the manifest counts", async () => {
+test("a change of any byte of a table or of the manifest is refused", async () => {
   const text = await readFile(join(whole, "manifest.json"), "utf8");
   for (const table of manifest.tables) assert.ok(text.includes(table.sha256), table.name);
   assert.deepEqual(
@@ -348,7 +348,7 @@ test("a database that holds anything is refused, and stays as it is", async () =
   await full.drop();
 });
 
-test("the secret is the one that is set, else the backup's; another one is refused", async () => {
+test("the configured secret is used, else the backup's; a wrong one is refused", async () => {
   const backup = await readBackup(whole);
   assert.equal(await secretForRestore(backup, null), TEST_SECRET);
   assert.equal(await secretForRestore(backup, TEST_SECRET), TEST_SECRET);
@@ -397,6 +397,6 @@ test("a restore whose database dies leaves it empty", async () => {
   }
 });
 
-test("what was refused leaves a database into which the whole backup is restored", async () => {
+test("after a refused restore the intact backup is restored into the same database", async () => {
   await restoreInto(target.url, whole);
 });

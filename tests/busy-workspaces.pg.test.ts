@@ -31,7 +31,7 @@ async function createShop(): Promise<Tenant> {
   return tenant;
 }
 
-/** Keeps every statement that reads alerts waiting while `work` runs. */
+/** Makes every statement that reads alerts wait while `work` runs. */
 async function whileAlertsHang(work: (holder: PoolClient) => Promise<void>): Promise<void> {
   const holder = await service.database.connect();
   try {
@@ -44,7 +44,7 @@ async function whileAlertsHang(work: (holder: PoolClient) => Promise<void>): Pro
   }
 }
 
-/** A request that is not answered while alerts hang; each `limit` is another answer. */
+/** A request that is not answered while alerts hang; no two limits share a cached answer. */
 function askAlerts({ token }: Tenant, limit: number): Promise<CalledAnswer> {
   return service.call("/api/v1/alerts", { token, params: { limit } });
 }
@@ -79,7 +79,7 @@ test("too many requests of a shop at once: 429 rate_limited after the wait, Retr
   assert.equal((await askAlerts(shop, 50)).status, 200, "its turns are free again");
 });
 
-test("pages wait for the same turns: 429 with the same sentence, and no request is given back", async () => {
+test("pages share the limit of the shop's requests: 429 with the same sentence, and the quota is unchanged", async () => {
   const shop = await createShop();
   const person = await createPerson(service.database);
   await setRole(service.database, shop, person, "viewer");
@@ -104,7 +104,7 @@ test("pages wait for the same turns: 429 with the same sentence, and no request 
   await operations.stop();
 });
 
-test("five shops with many requests that hang leave connections for a sixth", async () => {
+test("five shops with many hanging requests leave connections for a sixth", async () => {
   const busy = await Promise.all(Array.from({ length: 5 }, createShop));
   const other = await createShop();
   await whileAlertsHang(async (holder) => {

@@ -37,7 +37,7 @@ function clientOf(token: string): ReturnsClient {
 type Values = Record<string, string | number | boolean>;
 type Method = Exclude<keyof ReturnsClient, `iterate${string}`>;
 
-/** Beside the least that each method must be given. */
+/** In addition to the required parameters of each method. */
 const CALLS: { [Name in Method]?: NonNullable<Parameters<ReturnsClient[Name]>[0]>[] } = {
   entities: [{ q: "jacket" }, { type: "sku", limit: 2, vendor: "Südstern" }],
   summary: [{ ...MONTHS, sku: "JACKET-M", include_used_variants: true, window: "90d" }],
@@ -52,7 +52,7 @@ for (const [name, { path, parameters, fileTypes }] of Object.entries(ENDPOINTS) 
   Method,
   EndpointFacts,
 ][]) {
-  test(`${name} gives what the endpoint itself answers`, async () => {
+  test(`${name} returns the endpoint's own answer`, async () => {
     const ofPath = pathNames(path).map((named) => [named, USUAL_PATH_VALUES[named]]);
     const least = { ...(parameters.includes("start_month") ? MONTHS : {}), ...Object.fromEntries(ofPath) };
     const method = client[name] as unknown as (parameters: object) => Promise<Record<string, unknown>>;
@@ -75,7 +75,7 @@ for (const [name, { path, parameters, fileTypes }] of Object.entries(ENDPOINTS) 
   });
 }
 
-test("iterateEntities visits every entity once, in the order of one long page", async () => {
+test("iterateEntities yields every entity once, in the order of one long page", async () => {
   const { data: all } = await client.entities({ limit: 100 });
   assert.ok(all.length > 10);
   for (const limit of [1, 3, 100]) {
@@ -86,7 +86,7 @@ test("iterateEntities visits every entity once, in the order of one long page", 
   assert.equal(skus.length, 6);
 });
 
-test("iterateAlerts visits every alert once, newest first", async () => {
+test("iterateAlerts yields every alert once, newest first", async () => {
   const { data: all } = await client.alerts({ limit: 100 });
   assert.ok(all.length >= ALERT_COUNT);
   assert.deepEqual(await Array.fromAsync(client.iterateAlerts({ limit: 2 })), all);
@@ -106,7 +106,7 @@ test("An iterator requests a page only when it is needed, and continues from a c
   assert.deepEqual([...first.data, ...rest], (await client.alerts({ limit: 100 })).data);
 });
 
-test("iteratePages gives whole answers", async () => {
+test("iteratePages yields whole answers", async () => {
   const pages = await Array.fromAsync(iteratePages(client.entities, { limit: 5 }));
   assert.deepEqual(
     pages.map(({ data, meta }) => data.length === meta.returned),
@@ -116,7 +116,7 @@ test("iteratePages gives whole answers", async () => {
   assert.ok((pages[0]?.quota?.remaining ?? 0) > (pages.at(-1)?.quota?.remaining ?? 0));
 });
 
-test("The selector of an entity is a parameter of the others", async () => {
+test("An entity's selector can be passed to the other methods", async () => {
   for await (const { selector } of client.iterateEntities()) {
     const { meta } = await client.summary({ ...selector, ...MONTHS });
     assert.notEqual(meta.selector.type, "workspace");

@@ -7,7 +7,7 @@ import { runCommand, startCommand } from "./support/command.ts";
 import { makeFolder } from "./support/folder.ts";
 
 const folder = makeFolder();
-// As root the database runs as another user, who passes through.
+// Under root the database runs as another user, who must be able to enter the folder.
 chmodSync(folder, 0o755);
 
 const inFolder = (name: string): Record<string, string> => ({

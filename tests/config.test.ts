@@ -9,7 +9,7 @@ const folder = makeFolder();
 
 const LONG_SECRET = "4f1d0a9c7be2835166d0f2a9b8c37e54";
 
-/** The sentences of the refusal. */
+/** The sentences of a refused configuration. */
 function problemsOf(environment: Record<string, string>): string[] {
   try {
     readConfig(environment);
@@ -32,7 +32,7 @@ describe("the options", () => {
     assert.deepEqual(readConfig({ PORT: " ", HOST: "", LOG_LEVEL: "" }), config);
   });
 
-  test("are read as they are set, blanks around them cut off", () => {
+  test("are read without leading and trailing spaces", () => {
     const config = readConfig({
       HOST: " 0.0.0.0 ",
       PORT: "0",
@@ -54,7 +54,7 @@ describe("the options", () => {
     );
   });
 
-  test("say where shops reach the service, without the slash at its end", () => {
+  test("state where shops reach the service, without a trailing slash", () => {
     assert.equal(readConfig({ PUBLIC_URL: "https://returns.example/" }).publicUrl, "https://returns.example");
     for (const address of ["returns.example", "https://returns.example/api", "ftp://returns.example"]) {
       assert.match(
@@ -64,7 +64,7 @@ describe("the options", () => {
     }
   });
 
-  test("take the Shopify app's secret with its id, from a file too", () => {
+  test("accept the Shopify app's secret with its id, also from a file", () => {
     const file = join(folder, "client-secret");
     writeFileSync(file, "app-secret\n");
     const app = { SHOPIFY_CLIENT_ID: "app-id", SHOPIFY_CLIENT_SECRET_FILE: file };
@@ -140,7 +140,7 @@ describe("the options", () => {
     }
   });
 
-  test("that are wrong are all named at once, without their values", () => {
+  test("that are invalid are all named at once, without their values", () => {
     const problems = problemsOf({
       PORT: "65536",
       OPERATIONS_PORT: "-1",
@@ -187,7 +187,7 @@ describe("the options", () => {
 describe("a service that other machines reach", () => {
   const HOST = "0.0.0.0";
 
-  test("is refused with an address of its own that is not encrypted", () => {
+  test("is refused with a PUBLIC_URL that is not https", () => {
     const sentence = "PUBLIC_URL must begin with https:// when HOST is not this machine itself.";
     assert.deepEqual(problemsOf({ HOST, PUBLIC_URL: "http://returns.example" }), [sentence]);
     assert.equal(
@@ -197,7 +197,7 @@ describe("a service that other machines reach", () => {
     assert.equal(readConfig({ PUBLIC_URL: "http://returns.example" }).publicUrl, "http://returns.example");
   });
 
-  test("is refused with a secret that can be guessed, which is not shown", () => {
+  test("is refused with a guessable secret, which is not shown", () => {
     const [problem = "", ...others] = problemsOf({ HOST, RETURNS_SECRET: "changeme".repeat(4) });
     assert.match(problem, /^RETURNS_SECRET must be random when HOST is not this machine itself/u);
     assert.ok(!problem.includes("changeme"));
@@ -231,7 +231,7 @@ describe("a service that other machines reach", () => {
 });
 
 describe("a secret", () => {
-  test("may come from a file, its last line break cut off", () => {
+  test("may come from a file, without its last line break", () => {
     const secretFile = join(folder, "secret");
     const urlFile = join(folder, "url");
     writeFileSync(secretFile, `${LONG_SECRET}\n`);
@@ -252,7 +252,7 @@ describe("a secret", () => {
     );
   });
 
-  test("in a file is held to the same rules", () => {
+  test("in a file must meet the same rules", () => {
     const file = join(folder, "short");
     writeFileSync(file, "short\n");
     assert.deepEqual(problemsOf({ RETURNS_SECRET_FILE: file }), [

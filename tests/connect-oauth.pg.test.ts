@@ -64,7 +64,7 @@ test("a merchant who opens the link and approves connects the shop with tokens t
   assert.match(await sentenceOf(again), /^This approval has already been used/u);
 });
 
-test("the platform's own installation leads to the approval of the workspace that bears the shop's domain", async () => {
+test("an installation from the platform redirects to the approval for the workspace with the shop's domain", async () => {
   const { domain, tenant } = await oauth.newShop();
   const values = { shop: domain, timestamp: timestamp(), host: "YWRtaW4=" };
   const unknown = await oauth.open(oauth.signed("/connect/shopify", values));
@@ -87,7 +87,7 @@ test("the platform's own installation leads to the approval of the workspace tha
   assert.deepEqual([opened.status, await sentenceOf(opened)], [200, `${domain} is connected.`]);
 });
 
-test("an address that the platform has not signed leads nowhere", async () => {
+test("an address that the platform has not signed is refused", async () => {
   const values = { shop: "some.myshopify.com", timestamp: timestamp() };
   for (const path of ["/connect/shopify", "/connect/shopify/callback"]) {
     const addresses = [
@@ -105,7 +105,7 @@ test("an address that the platform has not signed leads nowhere", async () => {
   }
 });
 
-test("a shop that is no host of the platform is never redirected to", async () => {
+test("the browser is never redirected to a shop outside the platform's hosts", async () => {
   const hosts = [
     "evil.example",
     "evil.example/.myshopify.com",
@@ -121,7 +121,7 @@ test("a shop that is no host of the platform is never redirected to", async () =
   }
 });
 
-test("a link ends after seven days, and one that was changed was never one", async () => {
+test("a link expires after seven days, and an altered one is refused", async () => {
   const { simulator, domain, tenant } = await oauth.newShop();
   const eightDaysAgo = new Date(Date.now() - 8 * 86_400_000);
   const link = await oauth.linkFor(tenant, domain, simulator.url);
@@ -201,7 +201,7 @@ test("a HEAD of these pages is refused: it must not use up an approval", async (
   }
 });
 
-test("a service without an app says that it has none", async () => {
+test("a service without an app says so", async () => {
   const plain = await startTestService();
   try {
     const response = await oauth.open(`${plain.address}/connect/shopify?shop=some.myshopify.com`);
@@ -212,7 +212,7 @@ test("a service without an app says that it has none", async () => {
   }
 });
 
-test("a link connects once: it begins nothing more, and neither does an approval that it has begun", async () => {
+test("a link connects once; afterwards neither it nor an approval that it started does anything", async () => {
   const { simulator, domain, tenant } = await oauth.newShop();
   const link = await oauth.linkFor(tenant, domain, simulator.url);
   const [first, second] = [await oauth.next(link), await oauth.next(link)];
@@ -224,7 +224,7 @@ test("a link connects once: it begins nothing more, and neither does an approval
   }
 });
 
-test("a member's link and the approvals that it has begun end with their right to make one", async () => {
+test("a member's link and the approvals that it started end with the member's right to make one", async () => {
   const { simulator, domain, tenant } = await oauth.newShop();
   const { database } = oauth.service;
   const { userId } = await createPerson(database);
@@ -258,7 +258,7 @@ test("a member's link and the approvals that it has begun end with their right t
   assert.equal((await oauth.open(callback)).status, 200);
 });
 
-test("an approval counts in the browser alone that has begun it", async () => {
+test("an approval counts only in the browser that started it", async () => {
   const { simulator, domain, tenant } = await oauth.newShop();
   const begun = await oauth.open(await oauth.linkFor(tenant, domain, simulator.url), "");
   assert.match(
@@ -275,7 +275,7 @@ test("an approval counts in the browser alone that has begun it", async () => {
   assert.equal((await oauth.open(callback)).status, 200);
 });
 
-test("an address that the platform has signed ends after ten minutes", async () => {
+test("an address that the platform has signed expires after ten minutes", async () => {
   const shop = "some.myshopify.com";
   const now = Math.floor(Date.now() / 1000);
   for (const path of ["/connect/shopify", "/connect/shopify/callback"]) {

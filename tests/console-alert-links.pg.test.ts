@@ -42,7 +42,7 @@ const KINDS: Record<string, { category: string; metadata: Record<string, unknown
   foreign: { category: "foreign", metadata: { sku: "A" } },
 };
 
-test("the page of alerts links each where its link_url leads", async () => {
+test("the page of alerts links each alert to its link_url", async () => {
   const tenant = await scene({ on: service });
   const rows = Object.entries(KINDS).map(([alert_id, kind]) => ({
     shop_key: tenant.shopKey,

@@ -10,7 +10,7 @@ import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { wrongFor } from "./support/wrong-values.ts";
 
-/** Every form of the settings, by loops over the registry: errors at their fields, and saves over somebody else's. */
+/** Every form of the settings, in loops over the registry: errors at their fields, and conflicting saves. */
 
 const tenant = await createSmallStore(service.database);
 const owner = await actAs(service, tenant);
@@ -25,7 +25,7 @@ const filled = (path: string): string =>
     .replace(":slug", "summer")
     .replaceAll(/:\w+/gu, "00000000-0000-4000-8000-000000000000");
 
-/** The form that is sent to a path, with its controls by name. */
+/** The form that posts to a path, with its controls by name. */
 function formOn(text: string, path: string): MarkupElement | undefined {
   return elementsIn(readMarkup(text)).find(
     ({ name, attributes }) => name === "form" && attributes["action"] === path,
@@ -35,7 +35,7 @@ function formOn(text: string, path: string): MarkupElement | undefined {
 const isControl = ({ name, attributes }: MarkupElement): boolean =>
   ["input", "select", "textarea"].includes(name) && attributes["type"] !== "hidden";
 
-test("every refused field of every form says why at itself, in words of the page", async () => {
+test("every refused field of every form shows the reason beside it, in the page's words", async () => {
   const proven: string[] = [];
   for (const form of ACTIONS) {
     const { input } = form.right as typeof form.right & { input?: Fields };

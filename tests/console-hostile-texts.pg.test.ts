@@ -109,7 +109,7 @@ async function open(texts: readonly string[]): Promise<Shop> {
   return { tenant, reader, rename };
 }
 
-/** Everything that can be watched is, and the owner has asked for a plan with these words. */
+/** Watches everything that can be watched, and requests a plan with these words. */
 async function watchEverything({ shopKey }: Tenant, reason: string): Promise<void> {
   const { database } = service;
   for (const watched of [
@@ -155,7 +155,7 @@ function alertOf({ shopKey }: Tenant, text: string, index: number) {
 
 type Reading = { skeleton: string[]; texts: string[] };
 
-/** Every element with the names of its attributes; and every text and value, addresses decoded, but for written requests. */
+/** Every element with the names of its attributes, and every text and value, with decoded addresses and without written requests. */
 function readingOf(markup: string): Reading {
   const skeleton: string[] = [];
   const texts: string[] = [];
@@ -185,11 +185,11 @@ async function read(reader: Pick<Member, "get">, path: string): Promise<Reading>
 }
 
 const REFUSED = "-none";
-/** The key of a form that was never sent, and the present minute. */
+/** The key of a form that was never sent, and the current minute. */
 const VARYING =
   /^value=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|\b\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d/gu;
 
-/** Every page, and a report of each selection of the text at that place. */
+/** Every page, and a report of each selection of the text with that index. */
 function pathsOf(texts: readonly string[]): string[] {
   const text = (index: number): string => encodeURIComponent(texts[index % texts.length] ?? "");
   const breakdowns = ["vendor", "product", "sku", "family", "analytics_category"];
@@ -223,13 +223,13 @@ function selection(text: string, index: number): string {
   return forms[index % forms.length] ?? "";
 }
 
-/** Words of letters alone, so that nothing reads them as anything else; none begins another. */
+/** A word of letters only, so that nothing is parsed as something else; none is the beginning of another. */
 const harmless = (number: number): string =>
   `Harmless ${String.fromCodePoint(0x61 + (number % 26), 0x61 + Math.floor(number / 26))} words`;
 
 type Plain = { texts: readonly string[]; shopDomain: string; readings: readonly Reading[] };
 
-/** The pages of a store of so many harmless texts, each read once. */
+/** The pages of stores by their number of harmless texts, each read once. */
 const plains = new Map<number, Promise<Plain>>();
 
 async function readPlain(count: number): Promise<Plain> {
@@ -271,7 +271,7 @@ test("the names of a member and of a token stay texts on the pages of settings",
   const { database } = service;
   const tenant = await createTenant(database);
   const { shopKey: shop_key, tokenId: token_id } = tenant;
-  // Each may open so many pages a minute.
+  // One person may open only 300 pages a minute.
   const owners = await Promise.all([1, 2, 3].map((n) => actAs(service, tenant, "owner", `Owner ${n}`)));
   let turn = 0;
   const { user_id: id } = await makeUserLink(service, { name: "Renamed", shopDomain: tenant.shopDomain });

@@ -10,7 +10,7 @@ import { execute, urlOfDatabase } from "./support/server.ts";
 import { LOOKS, focusStops, layoutShift, sidewaysScroll, wrongLooks } from "./support/page-looks.ts";
 import { APP_OPTIONS } from "./support/webhooks.ts";
 
-/** What stands above every page of the small store, which is the second workspace of its database. */
+/** What is above the content of every page of the small store, which is the second workspace of its database. */
 const FRAME = [
   "link Skip to content",
   "link Returns Analytics",
@@ -111,7 +111,7 @@ const chromium = useChromium(async () => {
 for (const look of LOOKS) {
   test(`every page, ${look.width} px, ${look.colorScheme}`, (context) => examine(context, look, () => pages));
 
-  // By clicks, whose scripts are the same at every width.
+  // Everything is opened by clicks at one width: the scripts are the same at every width.
   const isOpened = look.width === NARROW.width;
   test(`every page of settings, ${isOpened ? "opened wholly, " : ""}${look.width} px, ${look.colorScheme}`, (context) =>
     examine(context, look, () => settings.pages, { cookie: settings?.cookie, isOpened }));
@@ -122,7 +122,7 @@ test("every state, 360 px", async (context) => {
   await examine(context, NARROW, () => settings.states, { cookie: settings?.cookie });
 });
 
-test("before somebody is signed in", async (context) => {
+test("pages before the sign-in", async (context) => {
   for (const look of [NARROW, { ...WIDE, colorScheme: "dark" as const }]) {
     await examine(context, look, () => SIGNED_OUT, { cookie: "" });
     const chooser = { name: "no workspace", path: "/w", status: 200 };
@@ -152,7 +152,7 @@ test("in forced colours", async (context) => {
   );
 });
 
-test("on paper: what is closed open, what only a screen can do left out, and where the page is from", async (context) => {
+test("on paper: disclosures are open, controls for the screen are left out, and the page's address is printed", async (context) => {
   await demo?.service.database.query(
     `update alert set metadata = metadata || '{"episode_id": "one of several alerts"}'
       where shop_key = $1 and metadata ? 'episode_id'`,
@@ -189,7 +189,7 @@ const SMALLEST_PX = 9.5;
 
 type OnPaper = { printed: string[]; hidden: number; smallest: number; origin: string };
 
-/** What only a screen can do but is printed, how many tables and alerts are not, the height of the smallest text, and where the page is from. */
+/** Printed controls that only work on a screen, how many tables and alerts are not printed, the height of the smallest text, and the page's address. */
 const ON_PAPER = `(() => {
   const isPrinted = (each) => {
     const { width, height } = each.getBoundingClientRect();
@@ -206,7 +206,7 @@ const ON_PAPER = `(() => {
 })()`;
 
 for (const [path, expected] of Object.entries(FOCUS_ORDER)) {
-  test(`the Tab key goes through ${path || "the overview"} in the order of the page, and one sees where it is`, async (context) => {
+  test(`the Tab key goes through ${path || "the overview"} in the order of the page, and the focus is visible`, async (context) => {
     await withPage(context, WIDE, made?.cookie ?? "", async (page) => {
       await page.goto(home + made.smallStore + path);
       const stops = await focusStops(page);
@@ -238,7 +238,7 @@ test("while the database is away", async (context) => {
   }
 });
 
-/** Between them, every chart and kind of table. */
+/** Together they have every chart and kind of table. */
 const SAMPLE: ReadonlySet<string> = new Set(["overview", "report", "cohorts", "products"]);
 
 async function examine(
@@ -290,7 +290,7 @@ const CLICK_ALL = `[...document.querySelectorAll("main details > summary")]
   })
   .map((each) => "covered: " + each.textContent)`;
 
-/** Chromium reports a page's own status, too, and of a header that counts at https and localhost alone. */
+/** Chromium also reports the page's own status, and a header that only has an effect on https and localhost. */
 function isExpected(problem: string, { status, path }: PageState): boolean {
   return (
     problem.startsWith(`Failed to load resource: the server responded with a status of ${status} `) ||
@@ -316,7 +316,7 @@ async function withPage(
   );
 }
 
-/** What a page asks of others, and what its policy forbids, are problems, too. */
+/** Counts requests to other hosts and violations of the page's policy as problems, too. */
 async function watchPolicy(page: Page, own: BrowserContext, problems: string[]): Promise<void> {
   await own.exposeBinding("tellViolation", (_source, violation: string) => problems.push(violation));
   await own.addInitScript(

@@ -35,7 +35,7 @@ test("no page, header, log or file contains data of another workspace", async ()
   assert.ok(!service.logs.slice(logged).some((line) => line.includes(CANARY)));
 });
 
-test("its own member does see it there", async () => {
+test("the workspace's own member does see it there", async () => {
   for (const path of ALL_PATHS) {
     const { status, text } = await ofForeign.get(path);
     assert.equal(status, 200, path);

@@ -13,7 +13,7 @@ import { eventually } from "./support/worker.ts";
 
 const CONNECTIONS = 4;
 const REQUESTS_PER_SHOP = 2;
-/** Of each of two shops: more than there are turns and connections. */
+/** Requests of each of two shops: more than a shop may have at once, and more than there are connections. */
 const REQUESTS = 6;
 const SORRY =
   "Something went wrong on our side. Try again, and quote the X-Request-ID header if it happens again.";
@@ -37,7 +37,7 @@ after(async () => {
 
 type Scene = { server: ServerProcess; proxy: FaultProxy; answers: Promise<CalledAnswer[]> };
 
-/** A server behind a proxy, its turns taken by requests that hang in the database, more of them waiting. */
+/** A server behind a proxy whose limits are used up by requests that hang in the database, with more waiting. */
 async function withWaitingRequests(
   context: TestContext,
   work: (scene: Scene) => Promise<void>,
@@ -66,7 +66,7 @@ async function withWaitingRequests(
   }
 }
 
-/** Each `limit` is another answer. */
+/** No two limits share a cached answer. */
 function askAll(server: ServerProcess, tenant: Tenant): Promise<CalledAnswer>[] {
   const isUnlimited = tenant === unlimited;
   return Array.from({ length: REQUESTS }, (_, index) =>
@@ -94,7 +94,7 @@ function assertOwnFault(answer: CalledAnswer): void {
   assert.equal(answer.headers.get("retry-after"), "1");
 }
 
-test("connections that the database resets fail running and waiting requests with 500, never with a 4xx", async (context) => {
+test("if the database resets its connections, running and waiting requests fail with 500, never with a 4xx", async (context) => {
   await withWaitingRequests(context, async ({ server, proxy, answers }) => {
     await proxy.set("refuse");
     for (const answer of await answers) assertOwnFault(answer);
@@ -103,7 +103,7 @@ test("connections that the database resets fail running and waiting requests wit
   });
 });
 
-test("a database that falls silent leaves requests without a turn; nobody is asked to send fewer", async (context) => {
+test("if the database stops responding, waiting requests fail with 500, and none is answered 429", async (context) => {
   await withWaitingRequests(context, async ({ server, proxy, answers }) => {
     const tool = post(server.address, toolCall("list_alerts", { limit: 50 }), { token: unlimited.token });
     await proxy.set("blackhole");
@@ -174,7 +174,7 @@ for (const { mode, seconds } of FAULTS) {
 
 type Asked = { startedAt: number; tookMs: number; status: number };
 
-/** Asks one request after the other; status 0 = no answer. */
+/** Sends one request after the other; status 0 = no answer. */
 async function askOn(server: ServerProcess, asked: Asked[], isOver: () => boolean): Promise<void> {
   const url = `${server.address}/api/v1/summary?start_month=2025-01&end_month=2026-05`;
   while (!isOver()) {
@@ -188,7 +188,7 @@ async function askOn(server: ServerProcess, asked: Asked[], isOver: () => boolea
   }
 }
 
-/** The highest memory of the fault's second half above that of its first: the collector's saw teeth are in both. */
+/** The highest memory of the fault's second half minus that of its first: garbage collection affects both alike. */
 async function memoryGrowth(server: ServerProcess, durationMs: number): Promise<number> {
   const start = performance.now();
   const highest: [number, number] = [0, 0];
@@ -200,7 +200,7 @@ async function memoryGrowth(server: ServerProcess, durationMs: number): Promise<
   return highest[1] - highest[0];
 }
 
-/** Milliseconds until /readyz says so. */
+/** Milliseconds until /readyz reports this state. */
 async function untilReadiness({ address }: ServerProcess, isReady: boolean): Promise<number> {
   const start = performance.now();
   while (performance.now() - start < READINESS_LIMIT_MS * 2) {

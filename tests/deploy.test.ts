@@ -9,7 +9,7 @@ import { ROLES } from "../src/store/role-rights.ts";
 import { loginUrl } from "../src/store/roles.ts";
 import { makeFolder } from "./support/folder.ts";
 
-/** What can be said of the image and its units without building or starting them; npm run image:test does that. */
+/** Checks of the image and the systemd units without building or starting them, which npm run image:test does. */
 
 const root = join(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -24,7 +24,7 @@ const copied = instructions("COPY")
   .filter((line) => !line.startsWith("--from"))
   .flatMap((line) => line.split(/\s+/u).slice(0, -1));
 
-test("every file that the Dockerfile copies is there, and .dockerignore lets it in", () => {
+test("every file that the Dockerfile copies exists and is not excluded by .dockerignore", () => {
   assert.ok(copied.length >= 8, copied.join(" "));
   const allowed = new Set(
     read(".dockerignore")
@@ -52,7 +52,7 @@ test("everything that the service reads at run time is copied", () => {
   for (const file of named) assert.doesNotMatch(file ?? "", /^docs\/(?:decisions|images)\//u);
 });
 
-test("the image runs as a user without rights, on bases with a tag, with the options that exist", () => {
+test("the image runs as an unprivileged user, on tagged base images, with existing options", () => {
   assert.deepEqual(instructions("USER"), ["10001:10001"]);
   assert.deepEqual(instructions("VOLUME"), ["/data"]);
   assert.deepEqual(instructions("EXPOSE"), ["8080"]);
@@ -92,7 +92,7 @@ const compose = parse(read("compose.yml")) as {
 };
 const services = Object.entries(compose.services);
 
-test("compose.yml: every service gives up its rights, and has a tag that is not latest", () => {
+test("compose.yml: every service drops its capabilities, and has a tag other than latest", () => {
   assert.deepEqual(
     services.map(([name, { profiles }]) => [name, profiles]),
     [
@@ -113,7 +113,7 @@ test("compose.yml: every service gives up its rights, and has a tag that is not 
   }
 });
 
-test("compose.yml names the port, user and volume of the image, and options that exist", () => {
+test("compose.yml names the port, user and volume of the image, and existing options", () => {
   const service = compose.services.returns;
   assert.equal(service.user, instructions("USER")[0]);
   assert.deepEqual(service.ports, [`127.0.0.1:\${RETURNS_PORT:-8080}:${instructions("EXPOSE")[0]}`]);
@@ -171,7 +171,7 @@ test("pin-images.sh names every base image by its digest, for the build and the 
   );
 });
 
-test("every proxy that is shipped replaces what clients say of where they come from", () => {
+test("every shipped proxy configuration overwrites the client addresses that clients send", () => {
   assert.match(read("deploy/nginx.conf"), /proxy_set_header X-Forwarded-For \$remote_addr;/u);
   assert.match(read("deploy/nginx.conf"), /proxy_set_header Forwarded "";/u);
   // Caddy and Traefik replace X-Forwarded-For unless they are told to trust somebody.
@@ -247,7 +247,7 @@ test("PostgreSQL's container makes the logins of the roles from the files that c
 const unit = read("deploy/returns-analytics.service");
 const backupUnit = read("deploy/returns-analytics-backup.service");
 
-test("the systemd unit names options that exist and closes what the service does not need", () => {
+test("the systemd unit names existing options and forbids what the service does not need", () => {
   const both = unit + read("deploy/external-database.conf");
   const names = [...both.matchAll(/^Environment=(\w+)=/gmu)].map(([, name = ""]) => name);
   assert.ok(names.length >= 4);
@@ -264,7 +264,7 @@ test("the systemd unit names options that exist and closes what the service does
     assert.doesNotMatch(unit, new RegExp(`^${refused}=`, "mu"), refused);
 });
 
-test("the unit of backups gives up what the service does, and works on its data", () => {
+test("the unit of backups has the restrictions of the service, and its data folder", () => {
   const hardening = (text: string): string[] =>
     text
       .split("\n")
@@ -277,7 +277,7 @@ test("the unit of backups gives up what the service does, and works on its data"
   assert.match(backupUnit, /^ExecStart=\/opt\/returns-analytics\/returns backup \S+ --keep \d+$/mu);
 });
 
-test("systemd accepts the units, with the drop-in too, and finds it well closed", (context) => {
+test("systemd accepts the units, also with the drop-in, and rates them as well sandboxed", (context) => {
   if (spawnSync("systemd-analyze", ["--version"]).status !== 0)
     return context.skip("There is no systemd-analyze on this machine: the unit is not verified.");
   const folder = makeFolder();

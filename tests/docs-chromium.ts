@@ -13,7 +13,7 @@ const LAUNCH_ARGUMENTS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
-  // A process for each site, and one that draws, only cost time: what is tested is refused by the service.
+  // Separate processes for sites and for drawing only cost time: the tested refusals are those of the service.
   "--disable-site-isolation-trials",
   "--in-process-gpu",
 ];

@@ -8,7 +8,7 @@ import { makeFolder } from "./support/folder.ts";
 
 export type DemoService = { service: TestService; tenant: Tenant; stop(): Promise<void> };
 
-/** The day that the document's examples are written for. */
+/** The day of the examples in the OpenAPI document. */
 export const DEMO_DAY = "2026-07-01";
 const DEMO_DOMAIN = "demo-store.example";
 

@@ -16,7 +16,7 @@ type Reasons = { data: { return_reasons: { reason: string; returned_units: numbe
 
 const folder = join(import.meta.dirname, "..", "docs", "guides");
 
-/** Of another day than the document's examples, and of no first of a month: the guides hold on any day. */
+/** On another day than that of the OpenAPI examples, and not on the first of a month: the guides hold on any day. */
 const demo = use(startConsoleDemo);
 let examples: Example[];
 const workFolder = makeFolder();
@@ -41,7 +41,7 @@ test("each request of the guides is answered as its guide says", async () => {
   assert.match(csv, /^section,cohort_month,key,label,metric,value,unit\r\n/u);
 });
 
-test("the first guide's story is true: the lamp leads the month, and most of what came back is defective", async () => {
+test("the first guide is true: the lamp ranks first in its month, and most of its returns are defective", async () => {
   assert.equal(month, "2026-09");
   const { data } = await ask<Leaderboard>("/leaderboards/return-rate?period=month&limit=3");
   assert.equal(data.rows[0]?.sku, "LMP53-BRASS");
@@ -53,7 +53,7 @@ test("the first guide's story is true: the lamp leads the month, and most of wha
   assert.ok((units[0] ?? 0) > units.reduce((sum, count) => sum + count, 0) / 2, units.join(" "));
 });
 
-test("the guides that tell of the demo store name no month and no figure of it", async () => {
+test("guides about the demo store name no month and no figure of it", async () => {
   for (const name of ["getting-started.md", "alerts.md"]) {
     const markdown = await readFile(join(folder, name), "utf8");
     assert.doesNotMatch(markdown, /(?:_month=|\()\d{4}-\d{2}|\d\.\d{3,}/u, name);
@@ -71,7 +71,7 @@ test("each program of the guides runs", async () => {
   }
 });
 
-test("the columns that the export guide calls a key are one", async () => {
+test("the columns that the export guide calls a key are unique", async () => {
   const response = await fetch(
     `${demo.service.address}/api/v1/export/report.csv?start_month=2025-11&end_month=2026-01&saleEvent=black-friday-2025`,
     { headers: { authorization: `Bearer ${demo.demo.token.token}` } },

@@ -23,7 +23,7 @@ after(() => server.close());
 
 const get = (url: string) => server.inject({ method: "GET", url });
 
-test("everything that a page leads to is there, down to the heading", async () => {
+test("every link of a page leads to an existing page and heading", async () => {
   const pages = new Map<string, string>();
   const links = new Set<string>();
   const open = ["/docs", "/llms.txt"];
@@ -90,7 +90,7 @@ test("a page loads no external resources and has no inline code", async () => {
   }
 });
 
-test("a page shows its pictures, with their words as a name", async () => {
+test("a page shows its pictures, with their alternative text", async () => {
   const pictures = { cohorts: "numbers", complete: "numbers", windows: "numbers", "early-warning": "alerts" };
   for (const [name, page] of Object.entries(pictures)) {
     const file = readFileSync(join(root, "docs", "guides", "images", `${name}.svg`), "utf8");
@@ -112,7 +112,7 @@ test("a page shows its pictures, with their words as a name", async () => {
   assert.match(body, /alt="May is incomplete for the 30-day window until the end of June">/u);
 });
 
-test("documents carry the headers of every answer and say what methods they take", async () => {
+test("documents have the common headers and state the allowed methods", async () => {
   for (const path of ["/docs", "/openapi.json", "/llms.txt", "/docs/assets/search.json"]) {
     const head = await server.inject({ method: "HEAD", url: path });
     assert.equal(head.statusCode, 200, path);
@@ -126,7 +126,7 @@ test("documents carry the headers of every answer and say what methods they take
   }
 });
 
-test("the root and /docs/ lead to /docs, with the headers of every answer", async () => {
+test("the root and /docs/ redirect to /docs, with the common headers", async () => {
   for (const [path, status] of [
     ["/", 302],
     ["/docs/", 308],
@@ -188,7 +188,7 @@ test("a browser gets a 404 page, except at the API's own paths", async () => {
   assert.equal(other.json<{ error: { code: string } }>().error.code, "invalid_request");
 });
 
-test("each guide leads to the one before and the one after it, in reading order", async () => {
+test("each guide links to the previous and the next one, in reading order", async () => {
   const walked: string[] = [];
   for (let path: string | undefined = "/docs/getting-started"; path !== undefined;) {
     const { body } = await get(path);
@@ -203,7 +203,7 @@ test("each guide leads to the one before and the one after it, in reading order"
   assert.equal(walked.length, GUIDES.length + 10);
 });
 
-test("the search index holds every section of the guides under an address that is there", async () => {
+test("the search index has every section of the guides, under an existing address", async () => {
   const { headers, body } = await get("/docs/assets/search.json");
   assert.equal(headers["content-type"], "application/json; charset=utf-8");
   const entries = JSON.parse(body) as { href: string; title: string; section: string; text: string }[];
@@ -221,7 +221,7 @@ test("the search index holds every section of the guides under an address that i
   assert.ok(entries.length > 40, `${entries.length} entries`);
 });
 
-test("/openapi.json is the document that was agreed on", async () => {
+test("/openapi.json is the released document", async () => {
   const { headers, body } = await get("/openapi.json");
   assert.equal(headers["content-type"], "application/json; charset=utf-8");
   const agreed = JSON.parse(readFileSync(join(root, "tests", "openapi.snapshot.json"), "utf8")) as unknown;

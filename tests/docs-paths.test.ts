@@ -76,7 +76,7 @@ function pathsOf(document: string): string[] {
 
 /** A path is written from the project's root or from src/; a bare file name may lie anywhere in src/. */
 function exists(path: string): boolean {
-  // A new file's name is not known yet, only its folder is: the first one that has the placeholder is looked up.
+  // The name of a new file is a placeholder, so only the folder before it is looked up.
   const known = path.includes("<") ? dirname(path.slice(0, path.indexOf("<")).concat("x")) : path;
   const places =
     known.includes("/") || known.endsWith(".md") ? [known, `src/${known}`] : [known, `src/**/${known}`];
@@ -84,7 +84,7 @@ function exists(path: string): boolean {
 }
 
 for (const document of ["CONTRIBUTING.md", "ARCHITECTURE.md"]) {
-  test(`${document}: every file and folder that it names is there`, () => {
+  test(`${document}: every file and folder that it names exists`, () => {
     const paths = pathsOf(document);
     assert.ok(paths.length >= 5, `${paths.length} paths`);
     assert.deepEqual(
@@ -94,12 +94,12 @@ for (const document of ["CONTRIBUTING.md", "ARCHITECTURE.md"]) {
   });
 }
 
-test("the check finds a path that is not there", () => {
+test("the check finds a missing path", () => {
   assert.ok(exists("src/contract/<name>.ts") && exists("metrics/") && exists("window.test.ts"));
   assert.ok(!exists("src/nothing/<name>.ts") && !exists("src/contract/nothing.ts") && !exists("nothing.ts"));
 });
 
-test("a new endpoint takes at most eight files that are written by hand", () => {
+test("a new endpoint needs at most eight files that are written by hand", () => {
   const recipe = read("CONTRIBUTING.md").split("### An endpoint\n")[1]?.split("\n### ")[0];
   const files = [...(recipe ?? "").matchAll(/^\| `([^`]+)` \|/gmu)].map(([, file]) => file);
   assert.ok(files.includes("src/contract/<name>.ts"));

@@ -14,7 +14,7 @@ const ofAsvs = document
   .split("\n")
   .filter((line) => /^\| \d/u.test(line));
 
-test("every test that the document names is there", () => {
+test("every test file that the document names exists", () => {
   const paths = named(document);
   assert.ok(paths.length > 40);
   assert.deepEqual(
@@ -23,7 +23,7 @@ test("every test that the document names is there", () => {
   );
 });
 
-test("every line of ASVS names a test, and stands once", () => {
+test("every requirement of ASVS is listed once, with a test", () => {
   assert.ok(ofAsvs.length > 20);
   assert.deepEqual(
     ofAsvs.filter((line) => named(line).length === 0),

@@ -13,7 +13,7 @@ import { mayDo } from "../src/actions/right.ts";
 const root = join(import.meta.dirname, "..");
 const endpoints: readonly Endpoint[] = ENDPOINTS;
 
-/** The tables of the documents that follow from the source, by their first line. */
+/** The documents' tables that are generated from the source, by their heading. */
 const TABLES: readonly { file: string; heading: string; rows: readonly (readonly string[])[] }[] = [
   {
     file: "docs/operating/configure.md",
@@ -65,7 +65,7 @@ function entitlementText({ entitlements }: Endpoint): string {
 }
 
 for (const { file, heading, rows } of TABLES) {
-  test(`${file}: the table of ${heading} follows from the source (UPDATE_SNAPSHOT=1 writes it)`, () => {
+  test(`${file}: the table of ${heading} equals the source (UPDATE_SNAPSHOT=1 writes it)`, () => {
     const lines = readFileSync(join(root, file), "utf8").split("\n");
     const start = lines.indexOf(heading) + 2;
     assert.ok(start >= 2, "the table is there");

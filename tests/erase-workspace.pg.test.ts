@@ -24,7 +24,7 @@ import { workerOptions } from "./support/worker.ts";
 import { operatorOf } from "./support/workspace.ts";
 import { use } from "./support/use.ts";
 
-/** A workspace that is going to be erased: nothing of it is served, all of it can be taken back, then all of it goes. */
+/** A workspace that is scheduled for erasure: nothing of it is served, the erasure can be canceled, then everything is deleted. */
 
 const DAY_MS = 86_400_000;
 
@@ -35,7 +35,7 @@ async function ownedTenant(): Promise<{ tenant: Tenant; owner: Member }> {
   return { tenant, owner: await actAs(service, tenant) };
 }
 
-/** Every endpoint's status, asked of a server. */
+/** The status of every endpoint on a server. */
 async function statusesOf(call: ServiceCaller, { token }: Tenant): Promise<Record<string, number>> {
   const statuses: Record<string, number> = {};
   for (const endpoint of ENDPOINTS) {
@@ -54,7 +54,7 @@ async function operator({ shopDomain }: Tenant, now = new Date()) {
   return operatorOf(database, await requireWorkspace(database, shopDomain), now);
 }
 
-/** As the operator does it, on the current workspace. */
+/** Requests the erasure as the operator does. */
 const erase = async (tenant: Tenant, { typed = tenant.shopDomain, now = new Date() } = {}) =>
   runAction(eraseWorkspace, await operator(tenant, now), textInput({ domain: typed }));
 
@@ -68,10 +68,10 @@ async function eraseAfter({ shopKey }: Tenant): Promise<Date | null> {
   return rows[0]?.erase_after ?? null;
 }
 
-test("serving stops at once on every server, and taking it back restores everything", async (context: TestContext) => {
+test("serving stops at once on every server, and canceling restores everything", async (context: TestContext) => {
   const { tenant, owner } = await ownedTenant();
   const other = await startBeside(context, service);
-  // Answers that both servers remember are no way around it.
+  // Answers that both servers have cached are not served either.
   assert.deepEqual(await statusesOf(service.call, tenant), ALL(200));
   assert.deepEqual(await statusesOf(other.call, tenant), ALL(200));
   const rowsBefore = await countRowsByTable(service.database, tenant.shopKey);
@@ -114,7 +114,7 @@ test("serving stops at once on every server, and taking it back restores everyth
   });
 });
 
-test("the domain has to be typed, and an owner has to have confirmed their identity", async () => {
+test("the domain has to be typed, and an owner needs a recent confirmation of identity", async () => {
   const { tenant, owner } = await ownedTenant();
   const wrong = await owner.post("/settings/data/erase", { domain: "other.<b>example" });
   assert.equal(wrong.status, 400);
@@ -148,7 +148,7 @@ test("the domain has to be typed, and an owner has to have confirmed their ident
   assert.equal(await eraseAfter(tenant), null);
 });
 
-test("asked for twice or taken back twice is refused with one sentence", async () => {
+test("a second request and a second cancellation are refused in one sentence", async () => {
   const { tenant } = await ownedTenant();
   const now = new Date("2026-11-22T12:00:00Z");
   const request = { typed: ` ${tenant.shopDomain.toUpperCase()} `, now };
@@ -175,7 +175,7 @@ test("asked for twice or taken back twice is refused with one sentence", async (
   );
 });
 
-test("no run begins and no folder is imported until it is taken back", async () => {
+test("no run begins and no folder is imported until the erasure is canceled", async () => {
   const { tenant } = await ownedTenant();
   const { shopKey } = tenant;
   const { database } = service.installation;
@@ -221,7 +221,7 @@ test("no run begins and no folder is imported until it is taken back", async () 
   assert.ok(await look(), "what was asked for has waited");
 });
 
-test("upkeep erases it when its time has come, not before, and leaves the installation's record", async () => {
+test("upkeep erases it when its time has come, not before, and keeps the installation's audit record", async () => {
   const { database } = service.installation;
   const { tenant } = await ownedTenant();
   const { tenant: staying } = await ownedTenant();
@@ -253,12 +253,12 @@ test("upkeep erases it when its time has come, not before, and leaves the instal
   await assert.rejects(late, /nothing to cancel/u);
 });
 
-test("an erasure that is cut off leaves all of the workspace, and the next upkeep erases it", async () => {
+test("an interrupted erasure leaves the whole workspace, and the next upkeep erases it", async () => {
   const { database } = service.installation;
   const { tenant } = await ownedTenant();
   await erase(tenant, { now: new Date(0) });
   const rowsBefore = await countRowsByTable(service.database, tenant.shopKey);
-  // The members go last: whoever holds them keeps the erasure before its commit.
+  // The members are deleted last: a lock on them keeps the erasure from committing.
   const holder = await service.database.connect();
   await holder.query("begin");
   await holder.query("select 1 from workspace_member where shop_key = $1 for update", [tenant.shopKey]);

@@ -9,10 +9,10 @@ import { filesOf, withExport } from "./support/export-move.ts";
 import { csv, ROLLUP_TABLES, type ImportWorkspace } from "./support/import-workspace.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 
-/** A store that was fetched from its platform, with labels of several sources, comes to the same facts and rollups elsewhere. */
+/** The export of a store that was fetched from its platform, with labels of several sources, gives the same facts and rollups elsewhere. */
 
 const AS_OF = "2026-06-01T00:00:00Z";
-/** Everything that answers are made of, by table; without what names a source of labels. */
+/** Everything that answers are computed from, by table, without the columns that name a label source. */
 const TABLES = [
   "product",
   "variant",
@@ -47,7 +47,7 @@ async function register(shop: ImportWorkspace, shopKey: number): Promise<void> {
   );
 }
 
-/** Labels that name a tracking number, an order's name and nothing that is known, of two sources. */
+/** Labels of two sources that name a tracking number, an order's name, or nothing known. */
 async function addLabels(shop: ImportWorkspace, shopKey: number): Promise<void> {
   const [tracked] = await shop.rows<{ number: string }>(
     `select t.tracking_number as number from return_tracking t
@@ -83,7 +83,7 @@ for (const { seed, currencyCode } of [
   { seed: 11, currencyCode: "EUR" },
   { seed: 12, currencyCode: "KWD" },
 ]) {
-  test(`a fetched store in ${currencyCode}`, async () => {
+  test(`the export of a fetched store in ${currencyCode} gives the same facts and rollups`, async () => {
     const sync = await startShopifySync({ seed, currencyCode, orders: 150, products: 20 });
     const { shop } = sync;
     try {

@@ -3,11 +3,11 @@ import { test } from "node:test";
 import { MANY_ROWS } from "../src/sync/apply.ts";
 import { csv, startImportWorkspace } from "./support/import-workspace.ts";
 
-/** Only `analyze` calls it beside inserts: an index by it is analyzed, too. */
+/** Only inserts and `analyze` call it, which also analyzes an index on its expression. */
 const REFUSE_ANALYZE = `create function refuse_analyze(key bigint) returns bigint language plpgsql immutable as
   $$ begin if current_query() ilike '%analyze%' then raise 'no statistics here'; end if; return key; end $$`;
 
-test("an import that has committed has succeeded, also when analyze fails", async () => {
+test("an import that has committed succeeds even if analyze fails", async () => {
   const shop = await startImportWorkspace();
   try {
     const shopKey = await shop.open();

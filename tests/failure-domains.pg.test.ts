@@ -66,7 +66,7 @@ async function succeeded(shopKey: number): Promise<boolean> {
   return rows.length > 0;
 }
 
-test("webhooks of others are taken while a shop is out of reach, and its own afterwards", async () => {
+test("while a shop is unreachable, webhooks of others are accepted, and its own afterwards", async () => {
   const { lost, others, find } = await loseWorkspace(service.database, await connectedWorkspaces());
   assert.ok(lost.length > 0 && others.length > 0);
   try {
@@ -79,7 +79,7 @@ test("webhooks of others are taken while a shop is out of reach, and its own aft
   for (const shopKey of lost) assert.equal(await webhookStatus(shopKey), 200);
 });
 
-test("the clock starts the runs of others meanwhile, says once which is away, and loses nothing", async () => {
+test("meanwhile the schedule starts the runs of others, logs once which shop is unreachable, and loses nothing", async () => {
   const shopKeys = await connectedWorkspaces();
   await makeDue({ url: url() }, "labels");
   const { lost, others, find } = await loseWorkspace(service.database, shopKeys);
@@ -87,7 +87,7 @@ test("the clock starts the runs of others meanwhile, says once which is away, an
   try {
     await withWorker(options(), async () => {
       for (const shopKey of others) await eventually(() => succeeded(shopKey), `the run of ${shopKey}`, 60);
-      // Tried again and again by then: the wait has grown beyond the first.
+      // After several tries the wait is longer than the first one.
       for (const shopKey of lost) {
         const isTried = async (): Promise<boolean> =>
           logs.filter((line) => isAway(line) && line.includes(`"shopKey":${shopKey},"source":"loop"`))
@@ -104,7 +104,7 @@ test("the clock starts the runs of others meanwhile, says once which is away, an
   }
 });
 
-test("upkeep keeps others in order, says once which is away, and comes back to it", async () => {
+test("upkeep of others goes on, logs once which shop is unreachable, and catches up with it afterwards", async () => {
   const shopKeys = await connectedWorkspaces();
   for (const shopKey of shopKeys) {
     await service.database.query(
@@ -143,7 +143,7 @@ test("upkeep keeps others in order, says once which is away, and comes back to i
   }
 });
 
-test("two workers never look at one shop at once, and one that throws keeps no other from its look", async () => {
+test("two workers never check one shop at once, and a failing check does not affect other shops", async () => {
   const shopKeys: number[] = [];
   for (let made = 0; made < 40; made += 1) shopKeys.push((await createTenant(service.database)).shopKey);
   await queueWorkspaces(database, shopKeys, new Date());
@@ -151,7 +151,7 @@ test("two workers never look at one shop at once, and one that throws keeps no o
   const [broken = 0] = shopKeys;
   const active = new Set<number>();
   const looks: number[] = [];
-  /** A look begins by asking whether its shop is stopped, and ends with its row of the queue. */
+  /** A check begins by reading whether its shop is stopped, and ends by updating its row of the queue. */
   const watched: Database = {
     ...database,
     rows: async (statement, values) => {
@@ -190,7 +190,7 @@ test("two workers never look at one shop at once, and one that throws keeps no o
   }
 });
 
-/** Of the version before: its clock, what it takes, and how it ends a poll of what is no source, and of a source. */
+/** Statements of the previous version: its schedule, how it claims, and how it ends a poll of a non-source and of a source. */
 const OLD_TICK = [
   `update run_queue q set due_at = least(q.due_at, now()), asked = q.asked + 1,
           scheduled = case when 'labels' = any(q.scheduled) then q.scheduled else q.scheduled || 'labels'::text end
@@ -248,7 +248,7 @@ const look = (shopKey: number, environment = options()) =>
     show: () => {},
   });
 
-test("a crash between a request and the queue leaves the request to the clock", async () => {
+test("after a crash between storing a request and queueing it, the schedule finds the request", async () => {
   const { shopKey } = await createTenant(service.database);
   await connect({ database }, shopKey, "loop", "label_cost");
   const request = { shopKey, source: "loop", kind: "backfill", requestedBy: "operator" } as const;
@@ -261,7 +261,7 @@ test("a crash between a request and the queue leaves the request to the clock", 
   assert.ok(await succeeded(shopKey));
 });
 
-test("a crash between a run and the queue makes a look more, and no run", async () => {
+test("a crash between a run and its row of the queue causes one more check, and no run", async () => {
   const { shopKey } = await createTenant(service.database);
   await connect({ database }, shopKey, "loop", "label_cost");
   await requestRun(database, { shopKey, source: "loop", kind: "backfill", requestedBy: "operator" });
@@ -292,7 +292,7 @@ test("a request made during a check is handled after it", async () => {
   assert.ok((await queuedOf(shopKey)) !== null);
 });
 
-test("a worker that claims a place just checked by another finds no work", async () => {
+test("a worker that claims a row just checked by another finds no work", async () => {
   const { shopKey } = await createTenant(service.database);
   await connect({ database }, shopKey, "loop", "label_cost");
   await makeDue({ url: url() }, "labels");
@@ -302,7 +302,7 @@ test("a worker that claims a place just checked by another finds no work", async
   assert.equal(rows.length, 1);
 });
 
-test("upkeep restores rows that a crash has kept from directory and queue", async () => {
+test("upkeep adds rows that are missing from directory and queue because of a crash", async () => {
   const { shopKey } = await createTenant(service.database);
   await connectShop(service, shopKey, accountOf(shopKey));
   await service.database.query("truncate run_queue, shop_account");
@@ -318,7 +318,7 @@ test("upkeep restores rows that a crash has kept from directory and queue", asyn
 
 const SHOPS = 1000;
 
-test("with 1,000 shops a poll asks no shop, a webhook takes as many statements as with one, and looks are spread", async () => {
+test("with 1,000 shops a poll of the queue reads no shop, a webhook runs as many statements as with one, and checks are spread over time", async () => {
   const { shopKey } = await createTenant(service.database);
   await connectShop(service, shopKey, accountOf(shopKey));
   const statements = recordStatements();

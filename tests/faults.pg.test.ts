@@ -30,7 +30,7 @@ after(async () => {
 
 type Outcome = { startedAt: number; status: number };
 
-/** Clients that ask one after another until told to stop; a request that gets no answer rejects. */
+/** Clients that send one request after another until stopped; a request without an answer rejects. */
 function load(server: ServerProcess, outcomes: Outcome[], isOver: () => boolean): Promise<void[]> {
   const client = async (): Promise<void> => {
     while (!isOver()) {
@@ -53,7 +53,7 @@ async function untilUnderWay(outcomes: readonly Outcome[]): Promise<void> {
   }
 }
 
-test("all serving connections killed under load: errors only in flight, no process ends, recovery in 2 s", async (context) => {
+test("all serving connections killed under load: only requests in flight fail, no process ends, recovery in 2 s", async (context) => {
   const server = await startServerProcess(context, testDatabase.url);
   let isOver = false;
   const all: Outcome[] = [];
@@ -82,9 +82,9 @@ test("all serving connections killed under load: errors only in flight, no proce
   assert.equal(await server.ended, 0);
 });
 
-test("SIGTERM under load: readiness tells first, no request fails, the process ends with 0", async (context) => {
+test("SIGTERM under load: readiness fails first, no request fails, the process exits with 0", async (context) => {
   const server = await startServerProcess(context, testDatabase.url, { DRAIN_SECONDS: "10" });
-  // What a load balancer does: it asks for readiness and sends nothing more once it is gone.
+  // As a load balancer does: no more requests once the server is not ready.
   let isReady = true;
   const all: Outcome[] = [];
   const clients = load(server, all, () => !isReady);
@@ -107,7 +107,7 @@ test("SIGTERM under load: readiness tells first, no request fails, the process e
   assert.equal(await server.ended, 0);
 });
 
-test("SIGTERM: a request in flight is answered before the process ends", async (context) => {
+test("SIGTERM: a request in flight is answered before the process exits", async (context) => {
   const server = await startServerProcess(context, testDatabase.url);
   const holder = await database.connect();
   await holder.query("begin");

@@ -7,7 +7,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { startImportWorkspace } from "./support/import-workspace.ts";
 import { use } from "./support/use.ts";
 
-/** docs/sql/from-*.sql on small tables of the published schemas, and what is imported of them, computed by hand. */
+/** docs/sql/from-*.sql on small tables of the published schemas; the imported rows are computed by hand. */
 
 const shop = use(startImportWorkspace);
 
@@ -67,7 +67,7 @@ const TABLES: Record<string, string> = {
 };
 
 for (const [name, tables] of Object.entries(TABLES)) {
-  test(`the tables of ${name} are imported with the figures that they hold`, async () => {
+  test(`the tables of ${name} are imported with the right figures`, async () => {
     const folder = await mkdtemp(join(tmpdir(), "returns-warehouse-"));
     const instance = await DuckDBInstance.create(":memory:");
     const duckdb = await instance.connect();

@@ -63,7 +63,7 @@ let asked = 0;
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   database.rows<Row>({ name: `session_test_${(asked += 1)}`, text }, values);
 
-test("of fifty who use one link at once, one is signed in", async () => {
+test("if fifty use one link at once, one is signed in", async () => {
   const secret = await linkFor("raced");
   const results = await Promise.all(Array.from({ length: 50 }, () => enter(secret)));
   const outcomes = results.map(({ outcome }) => outcome);
@@ -133,7 +133,7 @@ test("a session ends after seven days, however much it is used", async () => {
   assert.equal(await nameOf(session), null);
 });
 
-test("that a session is in use is written every five minutes at most", async () => {
+test("the last use of a session is written at most every five minutes", async () => {
   const session = await signIn("seen");
   const seenMs = async (): Promise<number> => {
     const [row] = await ask<{ last_seen_at: Date }>(
@@ -151,7 +151,7 @@ test("that a session is in use is written every five minutes at most", async () 
   assert.equal(await seenMs(), nowMs);
 });
 
-test("of eleven sessions of a person the oldest ends, and other people's stay", async () => {
+test("a person's eleventh session ends the oldest, and nobody else's", async () => {
   const other = await signIn("other");
   const sessions: string[] = [];
   for (let index = 0; index < 11; index++) {
@@ -163,7 +163,7 @@ test("of eleven sessions of a person the oldest ends, and other people's stay", 
   assert.equal(await nameOf(other), "other");
 });
 
-test("of many sign-ins at once ten sessions last", async () => {
+test("after many sign-ins at once ten sessions remain", async () => {
   const links = [];
   for (let index = 0; index < 24; index++) links.push(await linkFor("crowd"));
   await Promise.all(links.map((secret) => enter(secret)));
@@ -173,13 +173,13 @@ test("of many sign-ins at once ten sessions last", async () => {
   assert.equal(rows.length, 10);
 });
 
-test("a new session ends the one that the browser had, also another person's", async () => {
+test("a new session ends the browser's previous one, even another person's", async () => {
   const older = await signIn("one of two");
   const session = await signIn("two of two", older);
   assert.deepEqual([await nameOf(older), await nameOf(session)], [null, "two of two"]);
 });
 
-test("the worker's upkeep forgets links that have expired and sessions that have ended", async () => {
+test("the worker's upkeep deletes expired links and ended sessions", async () => {
   const session = await signIn("kept");
   await linkFor("kept");
   nowMs += 12 * HOUR_MS;
@@ -201,7 +201,7 @@ test("the worker's upkeep forgets links that have expired and sessions that have
   );
 });
 
-test("the first person is the only operator, and whom a call without a name means", async () => {
+test("the first person is the only operator, and the default when no name is given", async () => {
   const people = await ask<{ name: string }>("select name from console_user where is_operator");
   assert.deepEqual(people, [{ name: "raced" }]);
   const found = await database.transaction((connection) => ensureOperator(connection, now()));
@@ -215,7 +215,7 @@ test("anything but a browser's answer is refused", async () => {
     Buffer.from(JSON.stringify({ type: "webauthn.get", challenge: text, origin: site.origin })).toString(
       "base64url",
     );
-  // As another installation would make it, or the same one to prove.
+  // From another installation, or from this one for a confirmation.
   const elsewhere = createIdentity(database, now, Buffer.alloc(32, 2));
   const { challenge: forged } = await elsewhere.signatureFor(null, site);
   const whole = {
@@ -271,7 +271,7 @@ test("a challenge is good for five minutes, for its purpose and its person", asy
   }
 });
 
-test("a passkey with a statement about its make is refused before a certificate of it is looked at", async (context) => {
+test("a passkey with an attestation statement is refused before any certificate in it is parsed", async (context) => {
   const fetched = context.mock.method(globalThis, "fetch");
   const site = { rpId: "localhost", origin: "http://localhost" };
   const secret = await linkFor("attested");

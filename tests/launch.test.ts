@@ -32,7 +32,7 @@ const NODE_PACKAGES: Record<string, string> = {
 };
 const NODE_PACKAGE = NODE_PACKAGES[`${process.platform}-${process.arch}`] as string;
 
-/** Answers while it is `open`, if "slow" after 20 s; "closed" refuses connections, "silent" accepts them and never answers. */
+/** "open" answers at once, "slow" after 20 s; "closed" refuses connections, "silent" accepts them and never answers. */
 type RegistryState = "open" | "slow" | "closed" | "silent";
 
 type Checkout = {
@@ -120,7 +120,7 @@ function fill(
   );
 }
 
-/** Longer than a file's name may be: npm only warns of it, as it does where the disk is full. */
+/** A file name that is too long: npm only warns of it, as it does when the disk is full. */
 const UNWRITABLE = { [`${"x".repeat(300)}.js`]: "1;\n" };
 
 function pack(files: Record<string, string>): Buffer {
@@ -165,7 +165,7 @@ async function runIn(folder: string, command: string): ReturnType<Checkout["run"
   return { code, output, seconds: (performance.now() - startedAtMs) / 1000 };
 }
 
-/** As a full disk leaves it: npm's own link leads to half a program, first in the PATH of every script. */
+/** The state after a full disk: npm's own link points to half a program, first in the PATH of every script. */
 function breakNode({ folder, node }: Checkout): void {
   rmSync(node, { force: true });
   copyFileSync(process.execPath, node);
@@ -176,10 +176,10 @@ function breakNode({ folder, node }: Checkout): void {
   symlinkSync(`../${NODE_PACKAGE}/bin/node`, join(commands, "node"));
 }
 
-/** Those that wait for the clock come first: the others run meanwhile. */
+/** The slow ones come first: the others run meanwhile. */
 suite("the first start", { concurrency: 2 }, () => {
   for (const registry of ["silent", "closed"] as const) {
-    test(`without a network (a ${registry} registry) it says so in one sentence, long before npm would give up`, async () => {
+    test(`without a network (a ${registry} registry) the start says so in one sentence, long before npm would give up`, async () => {
       await withCheckout({ registry, pinned: "26.0.0" }, async (checkout) => {
         const { code, output, seconds } = await checkout.run("npm start --silent");
         assert.equal(code, 1, output);
@@ -200,7 +200,7 @@ suite("the first start", { concurrency: 2 }, () => {
     });
   });
 
-  test("installs the packages, later those of development beside them, and again a Node.js that was cut off", async () => {
+  test("installs the packages, later the development packages, and again a damaged Node.js", async () => {
     await withCheckout({ registry: "open", pinned: "26.0.0" }, async (checkout) => {
       const modules = (path: string): string => join(checkout.folder, "node_modules", path);
       const first = await checkout.run("npm start");
@@ -229,7 +229,7 @@ suite("the first start", { concurrency: 2 }, () => {
     });
   });
 
-  test("an installation that lacks a file, which npm calls a success, is not used", async () => {
+  test("an installation with a missing file, which npm reports as a success, is not used", async () => {
     await withCheckout({ registry: "open", pinned: "26.0.0", hasUnwritable: true }, async (checkout) => {
       const { code, output } = await checkout.run("npm start --silent");
       assert.equal(code, 1, output);
@@ -243,12 +243,12 @@ suite("the first start", { concurrency: 2 }, () => {
 });
 
 if (process.platform === "linux") {
-  test("a system that lacks a library of Node.js is served by its own where that is new enough; else the library and what installs it are named", async () => {
+  test("if the system lacks a library of the packaged Node.js, its own Node.js is used if new enough; else the library and what installs it are named", async () => {
     await withCheckout({ registry: "open", pinned: "26.0.0" }, async (checkout) => {
       const start = `"${process.execPath}" scripts/launch.js src/cli/main.ts`;
       const first = await checkout.run(start);
       assert.equal(first.code, 0, first.output);
-      // The real program, in which the name of the library is one that no system has.
+      // The real program, with the library's name replaced by one that no system has.
       const program = readFileSync(process.execPath);
       const at = program.indexOf("libatomic.so.1\0");
       assert.ok(at > 0);

@@ -7,10 +7,10 @@ import { licensesText } from "../tools/licenses.ts";
 const project = join(import.meta.dirname, "..");
 const kept = readFileSync(join(project, "THIRD_PARTY_LICENSES"), "utf8");
 
-test("THIRD_PARTY_LICENSES is what npm run licenses writes", () =>
+test("THIRD_PARTY_LICENSES is up to date with npm run licenses", () =>
   assert.ok(kept === licensesText(project), "run npm run licenses"));
 
-test("every package of package.json that is not for development is in it, with its version", () => {
+test("it lists every dependency of package.json except those for development, with its version", () => {
   const { dependencies, optionalDependencies } = JSON.parse(
     readFileSync(join(project, "package.json"), "utf8"),
   ) as Record<"dependencies" | "optionalDependencies", Record<string, string>>;

@@ -21,7 +21,7 @@ async function fill(): Promise<void> {
       ]),
     ),
   );
-  // Some at the same moment: a page must end between them, too.
+  // Some are of the same moment: a page must be able to end between them.
   await control.pool.query(
     `insert into sync_run (shop_key, run_id, source, kind, requested_by, status, started_at)
      select shop, gen_random_uuid(), 'shopify', 'incremental', 'schedule', case when n = 2 then 'failed' else 'succeeded' end,
@@ -60,11 +60,11 @@ const LISTS: readonly { words: string; cursorOf: (row: Row) => string | undefine
   { words: "audit --since 2026-07-01", cursorOf: (row) => row["cursor"], rows: 2 * SHOPS + 3 },
 ];
 
-/** The duration of what is under way moves on. */
+/** The rows without durations, which change while something runs. */
 const stable = (rows: readonly Row[]) => rows.map((row) => ({ ...row, duration_seconds: "" }));
 
 for (const { words, cursorOf, rows } of LISTS) {
-  test(`the pages of "${words}" are the whole list, in its order`, async () => {
+  test(`the pages of "${words}" together are the whole list, in its order`, async () => {
     const whole = await rowsOf(`${words} --limit 1000`);
     assert.equal(whole.length, rows);
     const paged: Row[] = [];
@@ -77,7 +77,7 @@ for (const { words, cursorOf, rows } of LISTS) {
   });
 }
 
-test("a cursor, a state or a limit that a list does not know is refused by name", async () => {
+test("an invalid cursor, state or limit is refused by name", async () => {
   const refusals = {
     "runs --after x": "--after must be the cursor of a run.",
     "runs --status x": "--status must be one of running, succeeded, failed, interrupted.",

@@ -12,11 +12,11 @@ const { "": project, ...locked } = packages;
 
 const SHA512 = /^sha512-[A-Za-z0-9+/]{86}==$/u;
 
-/** A build of a tool for another platform: the registry in use has none to take a digest of. */
+/** A build of a tool for another platform, which the registry in use does not have, so there is no digest. */
 const isForeignTool = ({ dev, optional, os = [] }: Locked): boolean =>
   dev === true && optional === true && os.length > 0;
 
-test("every package that the service runs on has a digest that its download must have", () => {
+test("every package that the service runs on has a digest to check its download", () => {
   const without = Object.entries(locked).filter(([, { integrity = "" }]) => !SHA512.test(integrity));
   assert.deepEqual(
     without.filter(([, found]) => !isForeignTool(found)).map(([path]) => path),

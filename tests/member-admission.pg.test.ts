@@ -8,7 +8,7 @@ import { createPerson, createSession, removeMember, setRole } from "./support/pe
 import { service } from "./support/shared-service.ts";
 import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
 
-/** The second guard: session, person, member, workspace, read for every page. */
+/** Member admission: session, person, membership and workspace, read for every page. */
 
 const HOUR_MS = 3_600_000;
 
@@ -64,7 +64,7 @@ test("a member is admitted with the workspace, the person and the role", async (
   assert.equal(visit.endsAt.getTime() - visit.lastSeenAt.getTime(), HOUR_MS);
 });
 
-test("a page costs two statements of the registry, one for whoever is refused", async () => {
+test("a page runs two statements of the registry, a refusal one", async () => {
   const namesOf = async (work: () => Promise<unknown>): Promise<string[]> => {
     asked = [];
     await work();
@@ -96,7 +96,7 @@ test("a change of plan, billing, readiness, role, settings or data takes effect 
   assert.deepEqual([primaryWindowDays, dataVersion], [45, 7]);
 });
 
-test("a foreign workspace, one that is left, and a missing one give the same", async () => {
+test("a foreign workspace, one that the person left, and a missing one give the same answer", async () => {
   const foreign = await createTenant(service.database);
   await setRole(service.database, foreign, await createPerson(service.database), "owner");
   assert.deepEqual(await ask(undefined, foreign.shopDomain), notFound());
@@ -108,14 +108,14 @@ test("a foreign workspace, one that is left, and a missing one give the same", a
   assert.equal((await admitted()).role, "viewer");
 });
 
-test("a member of a workspace that is gone gets the same answer", async () => {
+test("a member of a deleted workspace gets the same answer", async () => {
   const gone = await createTenant(service.database);
   await setRole(service.database, gone, person, "owner");
   await change("delete from workspace where shop_key = $1", [gone.shopKey]);
   assert.deepEqual(await ask(undefined, gone.shopDomain), notFound());
 });
 
-test("a person has the role of each workspace there alone", async () => {
+test("a person's role in a workspace counts only there", async () => {
   const other = await createTenant(service.database);
   await setRole(service.database, other, person, "owner");
   const admission = await ask(undefined, other.shopDomain);
@@ -132,7 +132,7 @@ test("a disabled person is signed out at once, in every workspace", async () => 
   assert.equal((await admitted()).userId, person.userId);
 });
 
-test("an unknown session and one that was deleted are signed out", async () => {
+test("an unknown session and a deleted one are signed out", async () => {
   const sessionHash = await createSession(service.database, person.userId);
   assert.ok(typeof (await ask(sessionHash)) !== "string");
   await change("delete from console_session where session_hash = $1", [sessionHash]);
@@ -140,7 +140,7 @@ test("an unknown session and one that was deleted are signed out", async () => {
   assert.equal(await ask(randomBytes(32)), "signed_out");
 });
 
-test("a session is valid until it has been idle for too long or ends, and not at that time", async () => {
+test("a session is valid until its idle time or its end, exclusive", async () => {
   const now = Date.now();
   const idleUntil = new Date(now + HOUR_MS);
   const endsAt = new Date(now + 2 * HOUR_MS);

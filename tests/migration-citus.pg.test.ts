@@ -23,7 +23,7 @@ const READING = {
   onConnectionError: () => {},
 };
 
-/** What a version after this one may bring: columns, an index, a table of shops and a coordinator's. */
+/** What a later version may add: columns, an index, a table of shops and one of the coordinator. */
 const NEXT = copyMigrations({
   "9001_next": `alter table workspace add column remark text;
     alter table console_user add column remark text;
@@ -59,7 +59,7 @@ async function onCluster(
   }
 }
 
-/** The schema on each server, the coordinator's first, and where its tables are. */
+/** The schema on each server, the coordinator's first, and on which its tables are. */
 async function schemasOf(cluster: ClusterDatabase): Promise<unknown> {
   return [await Promise.all(cluster.urls.map(schemaOf)), await rowsIn(cluster.url, PLACES)];
 }
@@ -85,7 +85,7 @@ async function schemasOfNew(folder?: URL): Promise<unknown> {
   }
 }
 
-test("a distributed database of 0.2.0 is adopted, with the schema and places of a new one on each node", (context) =>
+test("a distributed database of 0.2.0 is adopted: each node has the schema and tables of a new one", (context) =>
   onCluster(context, async (cluster) => {
     await execute(cluster.url, OF_0_2_0);
     await distribute(cluster.url);
@@ -95,7 +95,7 @@ test("a distributed database of 0.2.0 is adopted, with the schema and places of 
     assert.deepEqual(shops, [{ shops: 2 }]);
   }));
 
-test("a node is told to leave migrations to the coordinator, and has none to run later", (context) =>
+test("a migration on a node is refused and refers to the coordinator; afterwards the node has none to run", (context) =>
   onCluster(context, async (cluster) => {
     const [, node = ""] = cluster.urls;
     await migrate({ url: cluster.url });
@@ -105,7 +105,7 @@ test("a node is told to leave migrations to the coordinator, and has none to run
     await migrate({ url: node, folder: NEXT });
   }));
 
-test("the migration after a node has joined gives it schema and rights: who reads there finds what has moved there", (context) =>
+test("after a node has joined, a migration gives it schema and rights, and readers find what has moved there", (context) =>
   onCluster(
     context,
     async (cluster, client) => {

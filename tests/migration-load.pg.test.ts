@@ -10,7 +10,7 @@ import { openTestPool } from "./support/service.ts";
 
 const LATEST = (await knownMigrations()).at(-1) ?? "";
 const SHOPS = 300;
-/** In another order than anybody else takes these tables. */
+/** These tables, in a different order than everything else locks them. */
 const ALTERED = ["sync_run", "data_source", "alert", "api_token", "workspace"];
 const CHANGES = `-- Works with ${LATEST}.
 ${ALTERED.map((table) => `alter table ${table} add column remark text;`).join("\n")}
@@ -74,7 +74,7 @@ function keepDoing(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<unkno
 /** Citus ends the youngest transaction of a deadlock between nodes, a request's rather than the migration. */
 const skip = isCitus() && "a Citus may cancel a writer in place of a migration (docs/scaling.md)";
 
-test("a migration under readers and writers makes none of them fail, and ends", { skip }, async (context) => {
+test("a migration under load from readers and writers fails none of them, and ends", { skip }, async (context) => {
   const { url, pool } = await openFilled(context);
   const folder = copyMigrations({ "9001_altered": CHANGES, "9002_outside": OUTSIDE });
   const shop = (): number => 1 + Math.floor(Math.random() * SHOPS);
@@ -106,7 +106,7 @@ test("a migration under readers and writers makes none of them fail, and ends", 
   assert.deepEqual(rows, [{ shops: String(SHOPS), indexed: true }]);
 });
 
-test("a migration that meets its tables in another order gives way to who holds them", async (context) => {
+test("a migration that would deadlock gives way to the holder of the tables", async (context) => {
   const { url, pool } = await openFilled(context);
   const folder = copyMigrations({ "9001_altered": CHANGES });
   const holder = await pool.connect();
@@ -149,7 +149,7 @@ create unique index concurrently workspace_by_currency on workspace (currency_co
   },
 );
 
-test("a session that holds the lock of migrations and never ends is named, and does not hang a migration", async () => {
+test("a session that holds the migration lock forever is named, and does not hang a migration", async () => {
   const database = await createTestDatabase();
   const { url } = database;
   const holder = openTestPool(url);

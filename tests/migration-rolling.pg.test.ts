@@ -12,7 +12,7 @@ import { openTestPool } from "./support/service.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 
 const LATEST = (await knownMigrations()).at(-1) ?? "";
-/** What a version after this one may bring: columns, a table, a check, an index, and a function that is replaced. */
+/** What a later version may add: columns, a table, a check, an index, and a replaced function. */
 const CHANGES = `
 alter table workspace add column remark text;
 alter table workspace add constraint workspace_remark check (length(remark) < 100);
@@ -103,7 +103,7 @@ async function onDatabase(context: TestContext): Promise<{ url: string }> {
   return { url: own.url };
 }
 
-test("a rolling upgrade: the server of before and the next one answer every request, across the migration", async (context) => {
+test("a rolling upgrade: the old server and the next one answer every request, across the migration", async (context) => {
   const next = createNextVersion(ADDITIVE);
   const old = await startServerProcess(context, testDatabase.url);
   const ofOld = ask(old);
@@ -131,7 +131,7 @@ test("a rolling upgrade: the server of before and the next one answer every requ
   assert.deepEqual([await ofOld.end(), await ofFresh.end()], [[], []]);
 });
 
-test("a schema that says nothing of earlier versions ends their readiness, and their migration refuses it", async (context) => {
+test("a schema that states no compatible version makes earlier versions unready, and their migration refuses it", async (context) => {
   const { url } = await onDatabase(context);
   const next = createNextVersion(BREAKING);
   const old = await startServerProcess(context, url);
@@ -143,7 +143,7 @@ test("a schema that says nothing of earlier versions ends their readiness, and t
   assert.deepEqual(await readinessOf(fresh), { status: "ready" });
 });
 
-test("a migration that fails half-way leaves nothing, and runs again", async (context) => {
+test("a migration that fails halfway changes nothing, and can be run again", async (context) => {
   const { url } = await onDatabase(context);
   const failing = copyMigrations({ "9001_remarks": `${CHANGES} select 1 / 0;` });
   const whole = copyMigrations(ADDITIVE);
@@ -161,7 +161,7 @@ test("a migration that fails half-way leaves nothing, and runs again", async (co
   }
 });
 
-test("a version works with a later schema that names a migration it knows, and with no other", async () => {
+test("a version works only with a later schema that states a migration it knows", async () => {
   const applied = (await knownMigrations()).map((name) => ({ name, works_with: null }));
   const later = (worksWith: string | null): { name: string; works_with: string | null } => ({
     name: "9001_later",

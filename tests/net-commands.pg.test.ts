@@ -11,7 +11,7 @@ import { writeStoreFolder } from "./support/store-folder.ts";
 import { connectShop } from "./support/webhooks.ts";
 import { makeFolder } from "./support/folder.ts";
 
-/** What commands say: the help of each, and the answers of most, as text and as JSON. In this process, for speed. */
+/** What commands print: the help of each, and the output of most, as text and as JSON. They run in this process, for speed. */
 
 /** In this order; ":shop" = --workspace shop.example, other `:names` an id, a folder or an address. */
 const LINES = readLines("commands/lines.txt");
@@ -37,7 +37,7 @@ test("the help of every command", async () => {
 });
 
 for (const style of ["text", "json"] as const) {
-  test(`what commands answer, as ${style}`, { skip }, async () => {
+  test(`the output of commands, as ${style}`, { skip }, async () => {
     const service = await startTestService();
     try {
       const own = join(folder, style);
@@ -93,7 +93,7 @@ async function connectOne({ database, ...service }: TestService): Promise<void> 
   await connectShop({ database, ...service }, Number(rows[0]?.shop_key), "my-store.myshopify.com");
 }
 
-/** What is written to the terminal meanwhile; the runner of the tests writes bytes, which pass. */
+/** Returns what is written to the terminal meanwhile, except bytes, which the test runner writes. */
 async function listen(work: () => Promise<unknown>): Promise<{ said: string; code: number | string }> {
   let said = "";
   const streams = [process.stdout, process.stderr].map((stream) => ({

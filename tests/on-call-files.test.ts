@@ -71,7 +71,7 @@ test(
   },
 );
 
-test("every rule has a section of the guide, in the order of the table, and no section is of another", () => {
+test("every rule has a section of the guide, in the order of the table, and there is no other section", () => {
   const sections = [...guide.matchAll(/^### (.+)$/gmu)].map(([, name]) => name);
   assert.deepEqual(
     sections,
@@ -79,7 +79,7 @@ test("every rule has a section of the guide, in the order of the table, and no s
   );
 });
 
-test("rules and dashboard ask for metrics that a process has", () => {
+test("rules and dashboard query metrics that a process has", () => {
   const own = /\b(?:returns|http_server|nodejs|process)_\w+/gu;
   const asked = new Set(
     [...RULES.map(({ expr }) => expr), dashboard].flatMap((text) => text.match(own) ?? []),
@@ -91,7 +91,7 @@ test("rules and dashboard ask for metrics that a process has", () => {
   );
 });
 
-test("monitor.md lists every metric of ours, and none that is not there", () => {
+test("monitor.md lists every metric of the service, and no other", () => {
   const own = [...metrics.keys()].filter(
     (name) => name.startsWith("returns_") && !/_(?:bucket|count|sum)$/u.test(name),
   );
@@ -115,7 +115,7 @@ type Panel = {
   targets?: { expr: string; refId: string; datasource: { uid: string } }[];
 };
 
-test("the dashboard is one that Grafana imports: panels with ids, places, units and a data source of choice", () => {
+test("Grafana can import the dashboard: panels with ids, positions, units and a selectable data source", () => {
   const { uid, schemaVersion, templating, panels } = JSON.parse(dashboard) as {
     uid: string;
     schemaVersion: number;

@@ -39,27 +39,27 @@ const SOURCES = [
   ["loop", "label_cost"],
 ] as const;
 
-/** A service that is watched, on a database that can be taken away, with two shops; the first has two sources. */
+/** A monitored service, on a database that can be made unreachable, with two shops; the first has two sources. */
 type OnCallScene = {
   proxy: FaultProxy;
   service: TestService;
   pages: PageSource;
   tenants: [Tenant, Tenant];
   look(): Promise<Scrape>;
-  /** Two scrapes, and what is done between them. */
+  /** Two scrapes, with `work` done between them. */
   observe(work?: () => Promise<unknown>): Promise<Observed>;
   /** A request whose answer is not in the response cache. */
   ask(this: void, tenant: Pick<Tenant, "token">): Promise<Response>;
-  /** A webhook of a topic that nobody asked for, which changes nothing. */
+  /** A webhook of an unrequested topic, which changes nothing. */
   hook(secret?: string): Promise<Response>;
-  /** The alerts that `./returns doctor` speaks of, at this moment. */
+  /** The alerts that `./returns doctor` names now. */
   doctorAlerts(): Promise<string[]>;
   backUp(): Promise<void>;
   startSyncing(): Promise<void>;
   stopSyncing(): Promise<void>;
-  /** Has both sources read, and waits until both are in that state. */
+  /** Syncs both sources, and waits until both have this status. */
   syncAll(status: "ok" | "failed"): Promise<void>;
-  /** While everything is well: requests are answered, and at once. */
+  /** Scrapes of a healthy service: requests are answered at once. */
   observeHealth(): Promise<Observed>;
   close(): Promise<void>;
 };
@@ -161,11 +161,11 @@ async function syncAll(service: TestService, shopKey: number, status: "ok" | "fa
   }, `both sources are ${status}`);
 }
 
-/** Answers that take so long are of a machine that is busy with other things. */
+/** Slower answers mean that the machine is busy with other things. */
 const CALM_MS = 100;
 const CALM_SECONDS = 60;
 
-/** On a busy machine it is tried until the machine is calm for a moment. */
+/** Repeats until the machine is not busy. */
 function observeHealth({
   observe,
   ask,
@@ -194,8 +194,8 @@ function observeHealth({
 }
 
 /**
- * Each rule of deploy/prometheus/rules.yml is tested by its fault: a real service is scraped while it is well and while it is not, and
- * promtool says which alerts these samples give when the state goes on.
+ * Each rule of deploy/prometheus/rules.yml is tested with its fault: a real service is scraped while healthy and during the fault, and
+ * promtool says which alerts these samples give if the state continues.
  */
 const skip = findPromtool() === undefined && "There is no promtool on this machine: no alert is tested.";
 const HOUR = 60;
@@ -215,12 +215,12 @@ before(async () => {
   await scene.backUp();
   await scene.startSyncing();
   await scene.syncAll("ok");
-  // Whatever the day of the test.
+  // Independent of the day of the test.
   healthy = await withDaysLeft(61, await scene.observeHealth());
 });
 after(() => scene.close());
 
-/** The same so many days before the support of an API ends. */
+/** The same samples, this many days before the support of an API ends. */
 async function withDaysLeft(days: number, [first, last]: Observed): Promise<Observed> {
   const now = (): number => Number(PINNED_APIS[0]?.endsAt) - days * 86_400_000;
   const { body } = await createMetrics(scene.service.installation.database, PINNED_APIS, now).render();
@@ -246,19 +246,19 @@ function expectAlerts(state: Observed, minutes: number, ...firing: string[]): vo
   checkRules(healthy, state, { minutes, firing });
 }
 
-test("a backup that was never made", { skip }, async () => {
+test("no backup was ever made", { skip }, async () => {
   assert.ok(alertsUnsaved.includes("ReturnsBackupMissing"));
-  // The day of the test decides on it alone.
+  // That alert depends on the day of the test.
   const alerts = (await doctorAlerts()).filter((name) => name !== "ReturnsSourceApiEnds");
   assert.deepEqual(alerts, []);
   expectAlerts(unsaved, 25 * HOUR, "ReturnsBackupMissing");
 });
 
-test("a backup that is followed by no other", { skip }, async () => {
+test("the newest backup is too old", { skip }, async () => {
   expectAlerts(await scene.observe(), 27 * HOUR, "ReturnsBackupOld");
 });
 
-test("callers with tokens that are not known", { skip }, async () => {
+test("callers with unknown tokens", { skip }, async () => {
   const state = await scene.observe(async () => {
     for (const token of ["rta_live_x", "guessed"]) assert.equal((await scene.ask({ token })).status, 401);
     for (const tenant of scene.tenants) await scene.ask(tenant);
@@ -294,7 +294,7 @@ test("a lock that admission waits for", { skip }, async () => {
 });
 
 test(
-  "a lock that answers wait for: every connection is in use, others have no turn, and answers are slow",
+  "a lock that answers wait for: every connection is in use, others are refused, and answers are slow",
   { skip },
   async () => {
     const holder = await scene.service.database.connect();
@@ -357,14 +357,14 @@ test("a migration that the database has not run", { skip }, async () => {
   expectAlerts(state, 20, "ReturnsSchemaBehind");
 });
 
-test("metrics that the database does not give", { skip }, async () => {
+test("metrics that cannot be read from the database", { skip }, async () => {
   await scene.service.database.query("alter table alert_endpoint rename to alert_endpoint_elsewhere");
   const state = await scene.observe();
   await scene.service.database.query("alter table alert_endpoint_elsewhere rename to alert_endpoint");
   expectAlerts(state, 20, "ReturnsMetricsUnavailable");
 });
 
-test("a receiver that refuses what it is sent", { skip }, async () => {
+test("a receiver that refuses its messages", { skip }, async () => {
   const receiver = await startReceiver();
   try {
     receiver.answer(503);
@@ -408,11 +408,11 @@ test("sources that are polled every 12 hours raise no alert before their next po
   for (const name of ["ReturnsStoresLate", "ReturnsLabelsLate"]) assert.ok(late.includes(name), name);
 });
 
-test("the version of a source's API that ends", { skip }, async () => {
+test("the end of support of a source's API version", { skip }, async () => {
   expectAlerts(await withDaysLeft(59, healthy), 2 * HOUR, "ReturnsSourceApiEnds");
 });
 
-test("no worker: runs and uploads wait, and the schedule stands still", { skip }, async () => {
+test("no worker: runs and uploads wait, and no scheduled task runs", { skip }, async () => {
   const { database } = scene.service.installation;
   await scene.stopSyncing();
   const { shopKey } = scene.tenants[0];
@@ -471,7 +471,7 @@ test("a server that is away, and one that Prometheus does not know", { skip }, a
 });
 
 test(
-  "every rule was tested by its fault, and Prometheus finds nothing to say about the names of our metrics",
+  "every rule was tested with its fault, and Prometheus has no objection to the metrics' names",
   { skip },
   async () => {
     assert.deepEqual(

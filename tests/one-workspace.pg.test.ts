@@ -25,8 +25,8 @@ import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 
 /**
- * The second lock (docs/decisions/0047-row-level-security.md): connections of requests see the rows of one shop, whatever their
- * statements ask for. The first one, each statement's own condition, is held by tests/statements.pg.test.ts.
+ * The second protection (docs/decisions/0047-row-level-security.md): connections of requests see the rows of one shop, whatever their
+ * statements select. The first one, each statement's own condition, is tested by tests/statements.pg.test.ts.
  */
 
 const ABSENT = 999_999_999;
@@ -108,7 +108,7 @@ function inSnapshot<Result>(
   return (reading as DatabasePool).snapshot(shopKey, work);
 }
 
-/** A call's rows in the snapshot of a shop; `change` makes other values, or another text. */
+/** A call's rows in the snapshot of a shop; `change` replaces its values or its text. */
 async function rowsOf(
   shopKey: number,
   call: StatementCall,
@@ -123,7 +123,7 @@ const askedFor = (call: StatementCall, shopKey: number): Partial<StatementCall> 
   values: [shopKey, ...call.values.slice(1)],
 });
 
-/** With every list sorted: another plan gives another order where none is asked for. */
+/** With every list sorted, since without an order a different plan may give a different order. */
 function unordered(value: unknown): unknown {
   const text = (item: unknown): string => JSON.stringify(item);
   if (Array.isArray(value))
@@ -132,14 +132,14 @@ function unordered(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unordered(item)]));
 }
 
-test("requests read by statements whose first value is their shop", () => {
+test("the first value of every statement of requests is their shop", () => {
   assert.ok(new Set(calls.map(({ name }) => name)).size >= 15, "too few statements");
   for (const { name, values } of calls) {
     if (isOfShop({ name })) assert.equal(Number(values[0]), own.shopKey, name);
   }
 });
 
-test("a statement that asks for another shop finds none of its rows", async () => {
+test("a statement with another shop's key finds none of its rows", async () => {
   let found = 0;
   for (const call of calls.filter(isOfShop)) {
     const text = JSON.stringify(await rowsOf(own.shopKey, call, askedFor(call, foreign.shopKey)));
@@ -151,7 +151,7 @@ test("a statement that asks for another shop finds none of its rows", async () =
   assert.ok(found >= 10, `in its own snapshot ${found} of ${calls.length} calls find it`);
 });
 
-test("a statement that forgets its shop finds what it finds with it", async () => {
+test("a statement without its condition on the shop finds the same rows", async () => {
   let forgot = 0;
   for (const call of calls.filter(isOfShop)) {
     const { name, text } = forgetShop(call);
@@ -159,7 +159,7 @@ test("a statement that forgets its shop finds what it finds with it", async () =
     const found = await rowsOf(own.shopKey, call, { name, text }).catch(refusedByCitus);
     if (found === null) continue;
     assert.deepEqual(unordered(found), unordered(await rowsOf(own.shopKey, call)), call.name);
-    // A subquery that may have one row alone fails when it finds those of both shops.
+    // A subquery that must return one row fails when it finds those of both shops.
     const { rows } = await service.database.query(text, [...call.values]).catch(() => ({ rows: [CANARY] }));
     if (JSON.stringify(rows).includes(CANARY)) forgot += 1;
   }
@@ -213,7 +213,7 @@ test("the cursors of an export find no rows of another shop than their snapshot'
   }
 });
 
-test("every table with a shop_key has its view, and a later table or column joins at the next migrate", async () => {
+test("every table with a shop_key has its view, and later tables and columns are added by the next migrate", async () => {
   const { database, databaseUrl, installation } = service;
   const namesIn = async (schema: string, kind: string): Promise<string[]> => {
     const { rows } = await database.query<{ name: string }>(
@@ -240,7 +240,7 @@ function isOfShop({ name }: Pick<StatementCall, "name">): boolean {
   return !["limit_search", "applied_migrations", "list_shard_tables"].includes(name);
 }
 
-/** A Citus refuses many a statement that it cannot run on the node of one shop, which then finds nothing either. */
+/** Citus refuses many statements that it cannot run on the node of one shop; they find nothing either. */
 function refusedByCitus(error: Error): null {
   if (isCitus()) return null;
   throw error;

@@ -26,7 +26,7 @@ after(async () => {
   mock.timers.reset();
 });
 
-test("the document's examples are what the demo store answers", async () => {
+test("the document's examples equal the answers for the demo store", async () => {
   const endpoints: Record<string, unknown> = {};
   for (const { name, path, example, response } of ENDPOINTS) {
     const values = Object.fromEntries(new URLSearchParams(example));
@@ -50,7 +50,7 @@ async function mcpExample() {
   return { request, answer: message };
 }
 
-/** One real body for each refusal; a failure of the service itself has a fixed one. */
+/** A real body of each refusal; that of a failure of the service is fixed. */
 async function errorExamples(): Promise<Record<string, unknown>> {
   const { service, tenant } = demo;
   const narrow = await createTokenOf(service.database, tenant.shopKey, { scopes: ["read:alerts"] });
@@ -84,7 +84,7 @@ async function ask(path: string, token: string): Promise<{ status: number; text:
   return { status: response.status, text: await response.text() };
 }
 
-/** Lists cut short; what the moment of the import decides is made the same on every run. */
+/** Shortens lists, and makes values that depend on the time of the import the same on every run. */
 function shortened(value: unknown, key = ""): unknown {
   if (Array.isArray(value)) return value.slice(0, LISTED_ROWS).map((row) => shortened(row));
   if (key === "created_at") return `${DEMO_DAY}T00:00:07.000Z`;

@@ -12,7 +12,7 @@ const CONFIG = join(import.meta.dirname, "openapi.redocly.yaml");
 test("redocly's strictest rules find nothing in the OpenAPI document", () => {
   const file = join(makeFolder(), "openapi.json");
   writeFileSync(file, JSON.stringify(buildOpenApi(), null, 2));
-  // Nothing about a run leaves the machine.
+  // No telemetry and no check for updates.
   const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
   const words = [CLI, "lint", file, `--config=${CONFIG}`, "--max-problems=100"];
   const { status, stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8", env });

@@ -36,7 +36,7 @@ const MIGRATIONS = readdirSync(join(import.meta.dirname, "../src/store/migration
   name.endsWith(".sql"),
 ).length;
 
-test("the metrics tell the version, the schema's level, and the pools", async () => {
+test("the metrics show the version, the schema's level, and the pools", async () => {
   const samples = await look();
   assert.equal(samples.get(`returns_info{version="${VERSION}"}`), 1);
   assert.equal(samples.get("returns_database_up"), 1);
@@ -129,7 +129,7 @@ const isAbout = (seconds: number | undefined, minutes: number) =>
     String(seconds),
   );
 
-test("the metrics tell by kind of source how old the newest sync is, and which runs are due and failed", async () => {
+test("the metrics show by kind of source the age of the newest sync, and due and failed runs", async () => {
   const { shopKey } = await createTenant(service.database);
   const erased = await createTenant(service.database);
   await service.database.query("update workspace set erase_after = now() where shop_key = $1", [
@@ -171,7 +171,7 @@ test("the metrics tell by kind of source how old the newest sync is, and which r
   );
 });
 
-test("the metrics tell what of the queue no worker has begun, and since when", async () => {
+test("the metrics show what of the queue no worker has begun, and since when", async () => {
   const { shopKey } = await createTenant(service.database);
   await insertRows(service.database, "run_queue", [
     { shop_key: shopKey, source: "loop", kind: "label_cost", due_at: minutesAgo(30) },
@@ -201,7 +201,7 @@ test("the metrics tell what of the queue no worker has begun, and since when", a
   }
 });
 
-test("upkeep is late once its next time has passed, a shop once its own has, and a backup is as old as its beginning", async () => {
+test("upkeep is late once its next time has passed, a shop once its own has, and a backup's age counts from its beginning", async () => {
   const late = (samples: Map<string, number>, task: string) =>
     samples.get(`returns_task_late_seconds{task="${task}"}`);
   const earlier = await look();
@@ -226,7 +226,7 @@ test("upkeep is late once its next time has passed, a shop once its own has, and
   isAbout(samples.get("returns_backup_age_seconds"), 120);
 });
 
-test("a group of metrics that cannot be read is named, and leaves out no other", async () => {
+test("a group of metrics that cannot be read is named, and the others are complete", async () => {
   const unavailable = (samples: Map<string, number>) =>
     ["schema", "backup", "tasks", "queue", "syncs", "deliveries"].filter(
       (group) => samples.get(`returns_metrics_unavailable{group="${group}"}`) === 1,
@@ -235,7 +235,7 @@ test("a group of metrics that cannot be read is named, and leaves out no other",
   try {
     await holder.query("begin");
     await holder.query("lock table sync_run in access exclusive mode");
-    // Two looks at once are one, and neither shows half of it.
+    // Two concurrent scrapes share one reading, and both are complete.
     for (const samples of await Promise.all([look(), look()])) {
       assert.deepEqual(unavailable(samples), ["syncs"]);
       assert.equal(samples.get("returns_database_up"), 1);
@@ -248,8 +248,8 @@ test("a group of metrics that cannot be read is named, and leaves out no other",
   await eventually(async () => unavailable(await look()).length === 0, "everything is read again");
 });
 
-test("no series is of a workspace: more of them leave the number of lines as it is", async () => {
-  // Those of Node.js itself grow with the first collection of each kind.
+test("no series depends on a workspace: more workspaces do not add lines", async () => {
+  // The metrics of Node.js gain series with the first garbage collection of each kind.
   const names = async () =>
     [...(await look()).keys()].filter((name) => !name.startsWith("nodejs_")).toSorted();
   await look();
@@ -263,7 +263,7 @@ test("no series is of a workspace: more of them leave the number of lines as it 
   assert.deepEqual(await names(), earlier);
 });
 
-test("what is not known yet is left out, not 0: before a database ever answered", async () => {
+test("unknown values are left out, not 0, until the database first answers", async () => {
   const metrics = createMetrics({ rows: () => Promise.reject(new Error("away")) });
   const { body } = await metrics.render();
   const lines = body.split("\n").filter((line) => line.startsWith("returns_"));
@@ -279,7 +279,7 @@ test("what is not known yet is left out, not 0: before a database ever answered"
     assert.ok(!lines.some((line) => line.startsWith(name)), name);
 });
 
-test("a worker has a port of its own for health, readiness and metrics", async () => {
+test("a worker serves health, readiness and metrics on its own port", async () => {
   const environment = { ...serviceEnvironment(service.databaseUrl), OPERATIONS_PORT: "0" };
   const worker = startCommand(["worker", "--json"], environment);
   const { operations_address: address } = JSON.parse(await worker.printed(/\}\n$/u)) as {

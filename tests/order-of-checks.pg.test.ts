@@ -121,7 +121,7 @@ test("the checks come in order: token, billing, entitlement, scope, readiness, q
 });
 
 describe("404 and 405", () => {
-  test("an unknown path is 404 whoever asks, and costs nothing", async () => {
+  test("an unknown path is 404 for everybody, and uncounted", async () => {
     const countedBefore = await countedRequests(service.database, tenant);
     const paths = ["/api", "/api/v1", "/api/v1/", "/api/v1/nothing", "/api/v2/summary", "/api/v1/summary/"];
     for (const path of [...paths, "/API/v1/summary", "/api/v1/summary/x", "/api/v1/export"]) {
@@ -135,7 +135,7 @@ describe("404 and 405", () => {
 });
 
 describe("500", () => {
-  test("what goes wrong behind an admitted request is a plain 500, counted, its cause in the log alone", async () => {
+  test("a failure after admission is a plain 500, counted, and its cause is only in the log", async () => {
     const { database, logs } = service;
     const countedBefore = await countedRequests(database, tenant);
     const answer = await withoutTable(database, "cohort", () =>
@@ -155,11 +155,11 @@ describe("500", () => {
     assert.ok(!logs.some((entry) => entry.includes(tenant.token)), "but no token is logged");
   });
 
-  test("with the database away: 500 for admitted forms, the same 401, 404 and 405 as ever, then recovery", async () => {
+  test("without the database: 500 for well-formed tokens, 401, 404 and 405 as before, then recovery", async () => {
     const { databaseUrl } = service;
     const name = new URL(databaseUrl).pathname.slice(1);
     const first = urlOfDatabase(databaseUrl, "postgres");
-    // Servers ask the nodes of a Citus without its coordinator.
+    // On Citus, servers query the nodes without the coordinator.
     const servers = isCitus() ? await listServers(first) : [first];
     for (const server of servers) {
       await execute(server, `alter database ${name} with allow_connections false`);
@@ -188,7 +188,7 @@ describe("500", () => {
 });
 
 describe("X-Request-ID", () => {
-  test("a proper one is echoed; without one, or with another, each answer gets its own", async () => {
+  test("a valid one is echoed; without one, or with an invalid one, each answer gets its own", async () => {
     for (const given of ["a", "Z9._:-", "x".repeat(128)]) {
       await service.call(SUMMARY, { headers: { "x-request-id": given } });
     }
@@ -202,8 +202,8 @@ describe("X-Request-ID", () => {
   });
 });
 
-describe("what is no proper HTTP", () => {
-  test("a path that is no percent-encoded UTF-8 is 400 with the common headers", async () => {
+describe("malformed HTTP", () => {
+  test("a path that is not percent-encoded UTF-8 is 400 with the common headers", async () => {
     assert.equal((await service.call("/api/v1/%zz")).status, 400);
     assert.equal((await service.call("/api/v1/%ED%A0%80")).status, 400);
   });

@@ -113,7 +113,7 @@ const randomRules: fc.Arbitrary<OrderRules> = fc.record({
   refundsWithoutRestockReturn: fc.boolean(),
 });
 
-test("saved rules recompute only what they concern, give what a rebuild gives, and what was shown before", async () => {
+test("saved rules recompute only what they affect, and give the results of a rebuild and of the preview", async () => {
   const shopKey = await openStore();
   for (const wanted of [NO_RULES, DEFAULT_RULES, ...fc.sample(randomRules, { numRuns: 6, seed: 59 })]) {
     const shown = await preview(shopKey, wanted);
@@ -131,7 +131,7 @@ test("saved rules recompute only what they concern, give what a rebuild gives, a
   }
 });
 
-test("the figures of the default rules, by hand: exchange orders of Loop and Narvar alone are left out", async () => {
+test("the figures of the default rules, computed by hand: only exchange orders of Loop and Narvar are left out", async () => {
   const shopKey = await openStore();
   const { startMonth, endMonth, now, saved } = await preview(shopKey, NO_RULES);
   assert.deepEqual([startMonth, endMonth], ["2025-05", "2026-04"]);
@@ -152,7 +152,7 @@ test("the figures of the default rules, by hand: exchange orders of Loop and Nar
   assert.deepEqual(lines, [{ left_out: "exchange", lines: 16, sold: 0 }]);
 });
 
-test("a worker applies what was saved, and to figures of before there were rules the default, which upkeep finds", async () => {
+test("a worker applies saved rules; figures older than rules get the default rules, which upkeep requests", async () => {
   const shopKey = await openStore();
   await save(shopKey, { ...DEFAULT_RULES, leftOutTags: ["vip"] });
   const isApplied = async () => (await loadRules(shop.database, shopKey)).isApplied;
@@ -177,7 +177,7 @@ test("a worker applies what was saved, and to figures of before there were rules
   assert.equal((await preview(shopKey, DEFAULT_RULES)).now.leftOutOrders.exchange, 8);
 });
 
-test("a customer who asks to be forgotten changes no figure: of an exchange order's name its beginning stays", async () => {
+test("redacting a customer changes no figure: the beginning of an exchange order's name is kept", async () => {
   const shopKey = await openStore();
   const earlier = await preview(shopKey, DEFAULT_RULES);
   await shop.database.transaction(async (connection) => {

@@ -35,12 +35,12 @@ import { makeFolder } from "./support/folder.ts";
 /** The first version that reads settings in `options`, and with prepared statements in transaction mode. */
 const FIRST_MINOR = 21;
 const SCALING = join(import.meta.dirname, "../docs/scaling.md");
-/** PgBouncer refuses to run as root. */
+/** The user to run PgBouncer as, which refuses to run as root. */
 const NOBODY = 65_534;
 
 type PoolMode = "transaction" | "session";
 
-/** The program (RETURNS_TEST_PGBOUNCER, else of the search path), or why it cannot be tried. */
+/** The program (RETURNS_TEST_PGBOUNCER, else from the PATH), or why it cannot be used. */
 function findPgbouncer(): { program: string } | { problem: string } {
   const program = process.env["RETURNS_TEST_PGBOUNCER"] ?? "pgbouncer";
   const { stdout, error } = spawnSync(program, ["--version"], { encoding: "utf8" });
@@ -53,8 +53,8 @@ function findPgbouncer(): { program: string } | { problem: string } {
 }
 
 /**
- * Starts PgBouncer with the settings of docs/scaling.md in front of a database; returns the address of the pooled one, for
- * the first of the logins. `urls`: the database as each login that may come.
+ * Starts PgBouncer with the settings of docs/scaling.md in front of a database; returns the pooled address for the first
+ * login. `urls`: the database's address for each login.
  */
 async function startPgbouncer(
   context: TestContext,
@@ -125,7 +125,7 @@ after(async () => {
   await execute(process.env["RETURNS_TEST_DATABASE_URL"] ?? "", `drop role ${role}`);
 });
 
-/** Runs `work` on the pooled address, unless there is no PgBouncer to try. */
+/** Runs `work` on the pooled address, unless there is no PgBouncer. */
 async function behind(
   context: TestContext,
   mode: PoolMode,
@@ -160,7 +160,7 @@ test("a server in transaction mode answers, and counts each request once", async
   });
 });
 
-test("a reader that says nothing of reading cannot write either", async (context) => {
+test("a reader's connection that is not set to read only cannot write either", async (context) => {
   await behind(context, "transaction", async (url) => {
     const reading = openReading(url, false);
     try {
@@ -171,7 +171,7 @@ test("a reader that says nothing of reading cannot write either", async (context
   });
 });
 
-test("behind a pooler of the coordinator, servers check requests straight on the nodes", async (context) => {
+test("behind a pooler of the coordinator, servers check requests directly on the nodes", async (context) => {
   if (!isCitus()) return context.diagnostic("needs a Citus: RETURNS_TEST_CITUS=1 (CONTRIBUTING.md)");
   await behind(context, "transaction", async (url) => {
     const tenant = await createTenant(database);
@@ -193,7 +193,7 @@ test("behind a pooler of the coordinator, servers check requests straight on the
   });
 });
 
-test("in transaction mode settings stay with their connection, and the role's timeout acts", async (context) => {
+test("in transaction mode settings stay with their connection, and the role's timeout applies", async (context) => {
   await behind(context, "transaction", async (url) => {
     const reading = openReading(url, true);
     try {
@@ -212,7 +212,7 @@ test("in transaction mode settings stay with their connection, and the role's ti
   });
 });
 
-test("in transaction mode prepared statements find their connection", async (context) => {
+test("in transaction mode prepared statements work", async (context) => {
   await behind(context, "transaction", async (url) => {
     const reading = openReading(url, true);
     try {
@@ -233,7 +233,7 @@ test("in transaction mode prepared statements find their connection", async (con
   });
 });
 
-test("a worker in session mode claims what no other has", async (context) => {
+test("a worker in session mode claims only what no other has claimed", async (context) => {
   await behind(context, "session", async (url) => {
     const places = [{ shopKey: 1, source: "shopify" }];
     const first = await openWorkerSession(url);

@@ -8,7 +8,7 @@ const RATE = 0.12;
 const STORES = 150;
 const ORDERS = 2000;
 
-/** Orders of one to six units that share one fate with a probability, and come back apart otherwise. */
+/** Orders of one to six units that with a probability are returned or kept as a whole, and otherwise unit by unit. */
 function sumsOfStore(seed: number, together: number) {
   const random = mulberry32(seed);
   const sums = {
@@ -45,7 +45,7 @@ function heldBy(together: number, effectOf: (sums: ReturnType<typeof sumsOfStore
 }
 
 for (const together of [0, 0.5, 0.95]) {
-  test(`M6: 95 % intervals hold the true rate of made-up stores, ${together} of whose orders share one fate`, () => {
+  test(`M6: 95 % intervals contain the true rate of generated stores, ${together} of whose orders are returned as a whole`, () => {
     const held = heldBy(together, (sums) =>
       designEffect({ ...orderPattern(sums, null), squaredSoldUnits: new Map() }, sums),
     );
@@ -53,4 +53,4 @@ for (const together of [0, 0.5, 0.95]) {
   });
 }
 
-test("M6: with units taken as independent, they would not", () => assert.ok(heldBy(0.95, () => 1) < 0.8));
+test("M6: with units assumed independent they would not", () => assert.ok(heldBy(0.95, () => 1) < 0.8));

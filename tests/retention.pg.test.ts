@@ -10,7 +10,7 @@ import { createTenant, type Tenant } from "./support/tenants.ts";
 import { DEFAULT_RETENTION, keepAllInOrder } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
-/** What upkeep deletes because it is old, told the time: rows just before and after each limit. */
+/** What upkeep deletes because of its age, at a given time: rows just before and after each limit. */
 
 const control = use(openControlDatabase);
 /** Two shops with the same rows. */
@@ -52,7 +52,7 @@ const countOf = async (table: string, shopKey: number): Promise<number> =>
 const around = (days: number): Date[] =>
   [-1000, 1000].map((ms) => new Date(NOW.getTime() - days * DAY_MS + ms));
 
-/** Minutes, the last of which ends a day before the limit of `days`. */
+/** A number of minutes, the last of which ends a day before the limit of `days`. */
 const minutesBefore = (count: number, days: number): Date[] =>
   Array.from(
     { length: count },
@@ -117,7 +117,7 @@ test("usage stays for 400 days with its details, for as long as is set, or forev
   assert.deepEqual(await counts(), [2, 4]);
 });
 
-/** What the audit of a shop says of deletions in it, oldest first. */
+/** The deletions that a shop's audit records, oldest first. */
 async function deletionsOf(shopKey: number): Promise<Record<string, unknown>[]> {
   const rows = await ask<{ actor: string; detail: Record<string, unknown> }>(
     "select actor, detail from audit_event where shop_key = $1 and action = 'audit.delete' order by happened_at",
@@ -164,7 +164,7 @@ test("the audit stays forever, unless it is limited: then by whole days, and eac
   );
 });
 
-test("later on the same day nothing is deleted, and the records of deletions go without one of their own", async () => {
+test("later on the same day nothing is deleted, and expired records of deletions are deleted without a new record", async () => {
   await addEvents(control.pool, tenant.shopKey, "watch.add", aroundDay(90));
   await upkeep({ keepAuditDays: 90 });
   await upkeep({ keepAuditDays: 90 }, new Date("2026-07-01T23:59:59Z"));
@@ -175,7 +175,7 @@ test("later on the same day nothing is deleted, and the records of deletions go 
   assert.equal(await countOf("audit_event", tenant.shopKey), 0);
 });
 
-test("the newest import and the newest change of windows stay: doctor and the list of what is to set up read them", async () => {
+test("the newest import and the newest change of windows stay: doctor and the list of setup steps read them", async () => {
   const days = [aroundDay(300), aroundDay(200)].flat();
   for (const action of ["import", "windows.set", "watch.add"])
     await addEvents(control.pool, tenant.shopKey, action, days);
@@ -193,7 +193,7 @@ test("the newest import and the newest change of windows stay: doctor and the li
 
 const MANY = 11_000;
 
-test("a deletion in the audit that is cut off is recorded as far as it went, and the next upkeep goes on", async () => {
+test("an interrupted deletion of audit events is recorded as far as it went, and the next upkeep continues", async () => {
   await addEvents(control.pool, tenant.shopKey, "watch.add", minutesBefore(MANY, 90));
   await addEvents(control.pool, other.shopKey, "watch.add", minutesBefore(3, 90));
   const takeBack = await refuseRows(
@@ -225,7 +225,7 @@ function failingAfterOne(database: Database, name: string): Database {
   };
 }
 
-test("many rows go in portions: what an upkeep that is cut off has deleted is deleted, and the next one does the rest", async () => {
+test("many rows are deleted in batches: an interrupted upkeep keeps its deletions, and the next one does the rest", async () => {
   const old = minutesBefore(MANY, 7);
   for (const shop of [tenant, other]) await addDeliveries(control.pool, shop, [...old, ...around(3)]);
   const failing = failingAfterOne(control.database, "delete_old_deliveries");
@@ -249,7 +249,7 @@ test("two workers at once delete each row once, and record what they deleted bet
   assert.equal(await countOf("audit_event", tenant.shopKey), counted.length);
 });
 
-/** Each deletion by the name of its statement, and the index that finds what is old. */
+/** Each deletion by the name of its statement, and the index that finds old rows. */
 const INDEXES: Readonly<Record<string, { table: string; index: RegExp; values: readonly unknown[] }>> = {
   delete_old_runs: { table: "sync_run", index: /sync_run_by_kind/u, values: [1, NOW, "incremental"] },
   delete_old_deliveries: { table: "webhook_delivery", index: /webhook_delivery_by_time/u, values: [1, NOW] },
@@ -268,14 +268,14 @@ const INDEXES: Readonly<Record<string, { table: string; index: RegExp; values: r
 
 test(
   "each deletion finds its rows by an index",
-  { skip: isCitus() && "a Citus explains what a node does without the values" },
+  { skip: isCitus() && "Citus explains a node's plan without the values" },
   async () => {
     for (const [name, { table, index, values }] of Object.entries(INDEXES)) {
       const text = STATEMENTS.get(name)?.text;
       assert.ok(text !== undefined, name);
       const client = await control.pool.connect();
       try {
-        // The index that operators list all workspaces by suits a nearly empty table as well as a workspace's own.
+        // In a nearly empty table the planner may prefer the index of all workspaces to that by workspace.
         await client.query("begin; set local enable_seqscan = off; drop index audit_event_by_time");
         const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain ${text}`, [...values]);
         const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");

@@ -12,7 +12,7 @@ import {
   planOf,
 } from "./support/statement-plan.ts";
 
-/** Every statement of the registry, planned as each role: planning asks for the same rights as running. */
+/** Every statement of the registry, planned as each role: planning checks the same rights as running. */
 
 const skip = await lacksPlans();
 let stop: () => Promise<void>;
@@ -42,7 +42,7 @@ async function refusedTo(role: DatabaseRole): Promise<string[]> {
   return refused;
 }
 
-test("a worker may run every statement but that of admission", { skip }, async () => {
+test("a worker may run every statement except that of admission", { skip }, async () => {
   assert.deepEqual(await refusedTo("worker"), ["admit_callers"]);
 });
 
@@ -62,7 +62,7 @@ test("a reader is refused every statement that writes, locks or counts", { skip 
     assert.ok(refused.has(name), name);
 });
 
-test("admission runs its own statements, and what asks the system alone", { skip }, async () => {
+test("admission may run its own statements, and those that only read the system", { skip }, async () => {
   const refused = new Set(await refusedTo("admission"));
   const reading: string[] = [];
   await forEachStatement(database, async (connection, statement) => {

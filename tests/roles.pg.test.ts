@@ -11,7 +11,7 @@ import { execute } from "./support/server.ts";
 import { openTestPool } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 
-/** Who may do what in the database itself, whatever the service asks for (docs/operating/secure.md). */
+/** What each role may do in the database itself, independent of the service (docs/operating/secure.md). */
 
 let testDatabase: TestDatabase;
 let owner: pg.Pool;
@@ -36,18 +36,18 @@ async function planned(): Promise<string[]> {
   }
 }
 
-test("every table says what each role may do with it", async () => {
+test("rights are defined for every table", async () => {
   const { rows } = await owner.query<{ name: string }>(
     "select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace",
   );
   assert.deepEqual(rows.map(({ name }) => name).toSorted(), TABLES_WITH_RIGHTS.toSorted());
 });
 
-test("each role may do with each table what its rights say, and nothing more", async () => {
+test("each role has exactly its defined rights on each table", async () => {
   assert.deepEqual(await surprisesOf((role) => asRole(testDatabase.url, role), owner), []);
 });
 
-test("whoever runs as its owner says where it looks for tables, and only its role may call it", async () => {
+test("every security definer function has a fixed search_path, and only its role may call it", async () => {
   const { rows } = await owner.query<{ name: string; settings: string[] | null; callers: string[] }>(
     `select p.proname as name, p.proconfig as settings,
             array(select r.rolname::text from pg_roles r where r.rolname = any ($1)
@@ -65,7 +65,7 @@ test("whoever runs as its owner says where it looks for tables, and only its rol
   );
 });
 
-test("rights that somebody changed are put right by the next migration", async () => {
+test("the next migration repairs changed rights", async () => {
   assert.deepEqual(await planned(), []);
   for (const change of [
     "grant insert on plan to returns_reader",
@@ -82,7 +82,7 @@ test("rights that somebody changed are put right by the next migration", async (
   assert.deepEqual(await planned(), []);
 });
 
-/** What a reader might try who can send any statement: by name what it sends. */
+/** Attacks of a reader who can send any statement, by name. */
 const ATTACKS: Readonly<Record<string, string>> = {
   "writing, after the setting is off":
     "set local default_transaction_read_only = off; set local transaction_read_only = off; insert into plan values ('free', '{}', null)",
@@ -141,7 +141,7 @@ const ATTACKS: Readonly<Record<string, string>> = {
   "who is an operator": "select is_operator from console_user",
 };
 
-/** What a Citus cannot do for anybody, it says before it asks for rights. */
+/** Attacks that Citus refuses for every role before it checks rights. */
 const NOT_ON_CITUS: ReadonlySet<string> = new Set(["a merge", "a lock of rows"]);
 
 function isRefusal(name: string, code: string | null): boolean {
@@ -168,7 +168,7 @@ test("a reader can neither write nor read secrets, whatever it sends", async () 
   }
 });
 
-test("what a reader could read is the same on a connection that says nothing of reading", async () => {
+test("a reader can read the same on a connection that is not set to read only", async () => {
   const reader = openConnections(asRole(testDatabase.url, "reader"), { readOnly: false });
   try {
     const write = { name: "write", text: "update workspace set plan_key = 'enterprise'" };

@@ -8,12 +8,12 @@ import { openTestPool, serviceEnvironment, startOn, type TestService } from "./s
 import { createSmallStore } from "./support/small-store.ts";
 import { eventually } from "./support/worker.ts";
 
-/** A rotation of the root secret over two servers that are asked all the time. */
+/** A rotation of the root secret on two servers under constant load. */
 
 const SECOND_SECRET = "the second secret of tests of 32 characters or more";
 const BOTH = `${SECOND_SECRET},${TEST_SECRET}`;
 const ENTITIES = "/api/v1/entities";
-/** Between requests of one asker, so that what the test does beside them gets its turn. */
+/** Pause between the requests of one client, so that the test's other work is not starved. */
 const PAUSE_MS = 50;
 
 async function command(url: string, words: readonly string[], secrets: string) {
@@ -24,13 +24,13 @@ async function command(url: string, words: readonly string[], secrets: string) {
 }
 
 type Load = {
-  /** Resolves once nothing is under way that was asked before. */
+  /** Resolves once all requests sent so far are answered. */
   settled(): Promise<void>;
   /** Returns how often each status came. */
   stop(): Promise<Map<number, number>>;
 };
 
-/** Asks the servers with every token, until it is stopped. */
+/** Sends requests to the servers with every token, until stopped. */
 function startLoad(servers: readonly TestService[], tokens: readonly string[]): Load {
   const statuses = new Map<number, number>();
   const done = [0, 0, 0];
@@ -63,7 +63,7 @@ function startLoad(servers: readonly TestService[], tokens: readonly string[]): 
   };
 }
 
-test("a rotation over two servers under load, in any order: no token and no cursor ends", async (context) => {
+test("a rotation on two servers under load, in any order: every token and cursor stays valid", async (context) => {
   const database = await createTestDatabase();
   const { url } = database;
   const pool = openTestPool(url);

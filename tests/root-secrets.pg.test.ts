@@ -21,11 +21,11 @@ import { TEST_SECRET } from "./support/secret.ts";
 import { execute } from "./support/server.ts";
 import { makeFolder } from "./support/folder.ts";
 
-/** Root secrets: which of them opens the keys of a database, even if several processes start at once, and a backup of it. */
+/** Root secrets: which of them open the keys of a database and of its backups, even if several processes start at once. */
 
 const SECOND_SECRET = "the second secret of tests of 32 characters or more";
 const THIRD_SECRET = "the third secret of tests of 32 characters or more";
-/** Commas were allowed before there was a list. */
+/** Earlier versions allowed commas, which now separate secrets. */
 const COMMAS = "a secret, of before, that holds commas";
 const OTHER_SECRET = "the secret of some other database than these";
 
@@ -40,14 +40,14 @@ after(async () => {
   await made.drop();
 });
 
-/** The address of a database as of a new installation, or of an earlier version; a test has one at a time. */
+/** The address of a new installation's database, or of an earlier version's; a test has one at a time. */
 async function newDatabase(isFresh: boolean): Promise<string> {
   await execute(made.url, `${FORGET_KEYS}; delete from installation_secret; delete from identity_event`);
   if (!isFresh) await execute(made.url, KEEP_TEST_KEYS);
   return made.url;
 }
 
-/** The keys as a process of its own opens them. */
+/** The keys as a separate process opens them. */
 async function keysOf(url: string, secret: string | null, dataFolder = "/nowhere"): Promise<Keys> {
   const database = openConnections(url);
   opened.push(database);
@@ -68,7 +68,7 @@ async function openersIn(url: string): Promise<string[]> {
 
 const listOf = (...secrets: string[]): string => secrets.join(",");
 
-/** What a version before root secrets looks at when it starts with a secret. */
+/** Whether a version before root secrets starts with this secret. */
 async function earlierVersionAccepts(url: string, secret: string): Promise<boolean> {
   const pepper = Buffer.from(hkdfSync("sha256", secret, "returns-analytics", "token pepper", 32));
   const own = createHmac("sha256", pepper).update("fingerprint of the installation").digest("hex");
@@ -102,7 +102,7 @@ test("a database of an earlier version keeps the keys of tokens, cursors and cre
   assert.ok(!(await earlierVersionAccepts(url, SECOND_SECRET)), "it would derive other keys");
 });
 
-test("a database of an earlier version refuses another secret, and stays as it is", async () => {
+test("a database of an earlier version refuses another secret, and is unchanged", async () => {
   const url = await newDatabase(false);
   await assert.rejects(keysOf(url, OTHER_SECRET), {
     name: "Refusal",
@@ -112,7 +112,7 @@ test("a database of an earlier version refuses another secret, and stays as it i
   assert.ok(await earlierVersionAccepts(url, TEST_SECRET));
 });
 
-test("a new installation has random keys: its secret alone tells nobody which", async () => {
+test("a new installation has random keys, which cannot be derived from its secret", async () => {
   const url = await newDatabase(true);
   const keys = await keysOf(url, TEST_SECRET);
   assert.deepEqual(await keysOf(url, TEST_SECRET), keys);
@@ -144,7 +144,7 @@ for (const isFresh of [true, false]) {
   });
 }
 
-test("a first start that ends between two statements of another is not taken for another secret", async () => {
+test("a first start that completes between two statements of another does not count as another secret", async () => {
   const url = await newDatabase(true);
   const database = openConnections(url);
   opened.push(database);
@@ -170,7 +170,7 @@ test("processes that start at once with one new data folder agree on its secret"
   assert.equal((await openersIn(url)).length, 1);
 });
 
-test("keys that were changed in the database, or moved to another version, are not opened", async () => {
+test("keys that were changed in the database, or moved to another key version, are rejected", async () => {
   const url = await newDatabase(true);
   await keysOf(url, TEST_SECRET);
   await execute(url, "update installation_secret set version = 2");
@@ -184,7 +184,7 @@ test("keys that were changed in the database, or moved to another version, are n
 
 const WRONG = /^Refusal: The secret is not one of this database's/u;
 
-test("servers start in any order: a list from before removes nothing, and one that has dropped a secret removes it", async () => {
+test("servers start in any order: an older list removes nothing, and a list without a secret removes it", async () => {
   const url = await newDatabase(true);
   const keys = await keysOf(url, TEST_SECRET);
   const startWith = async (secrets: string[], openers: string[]): Promise<void> => {
@@ -203,7 +203,7 @@ test("servers start in any order: a list from before removes nothing, and one th
   await startWith([SECOND_SECRET], [SECOND_SECRET]);
 });
 
-test("a secret that is dropped before any start had it beside the new one is refused, and all goes on with it", async () => {
+test("replacing a secret without a start with both is refused, and the old secret stays valid", async () => {
   const url = await newDatabase(true);
   const keys = await keysOf(url, TEST_SECRET);
   await assert.rejects(keysOf(url, SECOND_SECRET), WRONG);
@@ -211,7 +211,7 @@ test("a secret that is dropped before any start had it beside the new one is ref
   assert.deepEqual(await keysOf(url, listOf(SECOND_SECRET, TEST_SECRET)), keys);
 });
 
-test("two rotations at once, and lists of before: each start opens the same keys, and so does the next", async () => {
+test("two rotations at once, and older lists: each start opens the same keys, and so does the next", async () => {
   const url = await newDatabase(true);
   const keys = await keysOf(url, TEST_SECRET);
   const lists = [[SECOND_SECRET, TEST_SECRET], [TEST_SECRET], [THIRD_SECRET, TEST_SECRET]];
@@ -222,7 +222,7 @@ test("two rotations at once, and lists of before: each start opens the same keys
   }
 });
 
-test("servers that seal the keys again at once do it once", async () => {
+test("servers that re-encrypt the keys at the same time do it once", async () => {
   const url = await newDatabase(true);
   await keysOf(url, TEST_SECRET);
   await Promise.all([1, 2, 3, 4].map(() => keysOf(url, listOf(SECOND_SECRET, TEST_SECRET))));
@@ -268,7 +268,7 @@ test("a secret that is listed twice counts once", async () => {
   assert.deepEqual(await openersIn(url), [TEST_SECRET, SECOND_SECRET]);
 });
 
-test("a secret with commas that is in use goes on as it is, and can be rotated", async () => {
+test("a secret with commas that is in use stays valid, and can be rotated", async () => {
   const url = await newDatabase(true);
   await execute(
     url,
@@ -281,7 +281,7 @@ test("a secret with commas that is in use goes on as it is, and can be rotated",
   assert.deepEqual(await keysOf(url, SECOND_SECRET), keys);
 });
 
-test("an installation that earlier commands rotated goes on with its secret, and a retired one stays refused", async () => {
+test("an installation that was rotated by earlier commands keeps its secret, and a retired one stays refused", async () => {
   const retire = (version: number): string =>
     `update installation_secret set sealed_keys = null, retired_at = now() where version = ${version}`;
   for (const [retired, kept] of [
@@ -349,7 +349,7 @@ describe("A backup is restored with any root secret that was valid in it, and wi
     );
   });
 
-  /** As versions before root secrets wrote it. */
+  /** Changes a backup to the form of versions before root secrets. */
   async function asEarlier(backupFolder: string): Promise<void> {
     const text = await readFile(join(backupFolder, "manifest.json"), "utf8");
     const { sha256: _, ...manifest } = JSON.parse(text) as Manifest & { sha256: string };
@@ -375,7 +375,7 @@ describe("A backup is restored with any root secret that was valid in it, and wi
     assert.equal(await secretForRestore(await readBackup(unused), OTHER_SECRET), OTHER_SECRET);
   });
 
-  test("an older backup is restored with the secret of then, behind that of now", async (context) => {
+  test("an older backup is restored with its secret listed after the current one", async (context) => {
     const backupFolder = join(folder, "older");
     await backUp(database, backupFolder);
     const { url, database: restored } = await openDatabaseOf(context);
@@ -384,7 +384,7 @@ describe("A backup is restored with any root secret that was valid in it, and wi
     assert.deepEqual(await openKeys(placeOf(OTHER_SECRET, restored)), keys);
   });
 
-  test("a dropped secret is neither written into a backup nor accepted for one made since", async () => {
+  test("a removed secret is neither written into a backup nor accepted for one made later", async () => {
     await openKeys(placeOf(SECOND_SECRET));
     const message = "The secret is not one of this database's valid ones: no backup was made.";
     const backupFolder = join(folder, "dropped");
@@ -396,7 +396,7 @@ describe("A backup is restored with any root secret that was valid in it, and wi
     assert.equal(await secretForRestore(backup, null), SECOND_SECRET, "the one that opens it");
   });
 
-  test("deleting the row of the installation forgets every secret, and the next start makes new keys", async () => {
+  test("deleting the row of the installation forgets every secret, and the next start creates new keys", async () => {
     await execute(source.url, FORGET_KEYS);
     const renewed = await openKeys(placeOf(OTHER_SECRET));
     for (const name of ["tokenPepper", "cursorKey", "sealingKey"] as const) {

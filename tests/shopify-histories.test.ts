@@ -57,7 +57,7 @@ const ORDERS = `query Orders($ids: [ID!]!) { nodes(ids: $ids) { ... on Order {
 
 type Read = { shown: ShopifyOrder; events: TrueEvent[] };
 
-/** Every order as the API shows it, beside what truly happened to it. */
+/** Every order as the API shows it, with what actually happened to it. */
 function read(histories: Histories): Read[] {
   const all = histories.orders();
   const pages = Array.from({ length: Math.ceil(all.length / 50) }, (_, page) =>
@@ -72,7 +72,7 @@ function read(histories: Histories): Read[] {
 suite("random full histories of orders", () => {
   const all = read(openHistories({ seed: 1, orders: 10_000, products: 40 }));
 
-  test("an order through its life is shown as Shopify documents it", () => {
+  test("an order is shown at every stage as Shopify documents it", () => {
     const histories = openHistories({ seed: 1, orders: 1, products: 40 });
     const life: Change[] = [
       {
@@ -152,7 +152,7 @@ suite("random full histories of orders", () => {
     }
   });
 
-  test("every case that the platform knows occurs", () => {
+  test("every case of the platform occurs", () => {
     const has = (found: (order: ShopifyOrder, events: TrueEvent[]) => boolean): boolean =>
       all.some(({ shown, events }) => found(shown, events));
     const edit = (order: ShopifyOrder, sign: number) =>

@@ -27,12 +27,12 @@ import {
 type RestockType = Parameters<typeof toRefund>[1][number]["restockType"];
 type ReturnStatus = Parameters<typeof toReturn>[0]["status"];
 
-/** An order as the platform shows it, shortened; times without one are at noon. */
+/** An order as the platform shows it, shortened; days without a time mean noon. */
 type GoldenOrder = {
   about: string;
   /** Where it is documented, or who reported it. */
   source: string;
-  /** Why it is counted so, by hand. */
+  /** Why it counts this way, computed by hand. */
   explain: string;
   order?: { processedAt?: string; currencyCode?: string; taxesIncluded?: boolean };
   /** quantity, currentQuantity, and "gift card", "tip" or "no shipping". */
@@ -249,11 +249,11 @@ for (const { name, text } of [...PAGES, ...BULK]) {
 }
 
 for (const { name, text } of BULK) {
-  test(`the document ${name} keeps the rules of bulk operations`, () =>
+  test(`the document ${name} follows the rules of bulk operations`, () =>
     assert.equal(readBulkQuery(schema, text).root.kind, "Field"));
 }
 
-test("the metafield of a family stands in the documents of products only when it is named", () => {
+test("the documents of products contain the family's metafield only if it is configured", () => {
   for (const documentOf of [bulkProductsDocument, productsDocument]) {
     assert.match(
       documentOf(METAFIELD).text,

@@ -44,14 +44,14 @@ async function connection(secrets: Secrets) {
 
 const refreshes = async (): Promise<number> => (await simulator.control("statistics", {})).refreshes;
 
-/** Whether the platform takes a token. */
+/** Whether the platform accepts a token. */
 const works = async (token: string): Promise<boolean> =>
   readShopAccess(openTokenClient(simulator.url, token, new AbortController().signal)).then(
     () => true,
     () => false,
   );
 
-test("a custom app's lasting token is given as it is, at any time", async () => {
+test("a custom app's lasting token is used unchanged, at any time", async () => {
   const { tokens } = await connection({ accessToken: simulator.token });
   assert.equal(await tokens(100 * 365 * 24 * HOUR_MS).accessToken(), simulator.token);
   await assert.rejects(tokens().refreshed(simulator.token), (error: Error) => {
@@ -61,7 +61,7 @@ test("a custom app's lasting token is given as it is, at any time", async () => 
   });
 });
 
-test("an expiring token is given until five minutes before its end, then renewed and kept", async () => {
+test("an expiring token is used until five minutes before its end, then renewed and stored", async () => {
   const { stored, tokens } = await connection({ ...(await approvedTokens(simulator)), clientSecret: "own" });
   const { accessToken: first = "" } = await stored.read();
   const earlier = await refreshes();
@@ -76,7 +76,7 @@ test("an expiring token is given until five minutes before its end, then renewed
   assert.equal(await refreshes(), earlier + 1);
 });
 
-test("of many that find the token expired at once, in two processes, one renews it", async () => {
+test("if many calls in two processes find the token expired at once, one renews it", async () => {
   const { stored, tokens } = await connection(await approvedTokens(simulator));
   const earlier = await refreshes();
   const { accessToken: stale = "" } = await stored.read();
@@ -92,7 +92,7 @@ test("of many that find the token expired at once, in two processes, one renews 
   assert.ok(await works(next[0] ?? ""));
 });
 
-test("a token that another process has renewed already is taken from it", async () => {
+test("a token that another process has already renewed is used", async () => {
   const { stored, tokens } = await connection(await approvedTokens(simulator));
   const { accessToken: stale = "" } = await stored.read();
   const slow = tokens();
@@ -104,7 +104,7 @@ test("a token that another process has renewed already is taken from it", async 
   assert.equal(await refreshes(), earlier);
 });
 
-test("a refresh token that the platform does not take means connecting again, and loses nothing", async () => {
+test("a rejected refresh token requires connecting again, and loses nothing", async () => {
   const { stored, tokens } = await connection({
     ...(await approvedTokens(simulator)),
     refreshToken: "shprt_unknown",
@@ -122,7 +122,7 @@ test("a refresh token that the platform does not take means connecting again, an
   assert.deepEqual(await stored.read(), secrets);
 });
 
-test("a platform that does not answer loses no token, and one that still works bridges it", async () => {
+test("if the platform does not answer, no token is lost, and one that is still valid is used meanwhile", async () => {
   const { stored, tokens } = await connection(await approvedTokens(simulator));
   const secrets = await stored.read();
   const fault = { target: "oauth", fault: { kind: "status", status: 520 } } as const;
@@ -134,7 +134,7 @@ test("a platform that does not answer loses no token, and one that still works b
   assert.ok(await works(renewed));
 });
 
-test("without the app's id and secret an expiring token cannot be renewed, and the sentence says what to set", async () => {
+test("without the app's id and secret an expiring token cannot be renewed, and the error says what to set", async () => {
   const { tokens } = await connection(await approvedTokens(simulator));
   await assert.rejects(tokens(HOUR_MS, null).accessToken(), {
     message:

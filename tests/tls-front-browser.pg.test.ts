@@ -18,10 +18,10 @@ import type { TlsProxy } from "./support/tls-proxy.ts";
 import { makeFolder } from "./support/folder.ts";
 import { freePort } from "./support/free-port.ts";
 
-/** A server of others' making that stands before the service with the configuration that deploy/ has for it. */
+/** A reverse proxy in front of the service, with its configuration from deploy/. */
 type TlsFront = {
   name: "nginx" | "caddy";
-  /** The address that plain http is asked at. */
+  /** The port for plain http. */
   plainPort: number;
   start(address: string): Promise<TlsProxy>;
 };
@@ -30,7 +30,7 @@ const DEPLOY = join(import.meta.dirname, "../deploy");
 const CERTIFICATES = join(import.meta.dirname, "support/tls");
 const START_SECONDS = 20;
 
-/** null = the machine does not have it. */
+/** null = the program is not installed. */
 async function findTlsFront(name: TlsFront["name"]): Promise<TlsFront | null> {
   const program = ["/usr/sbin", "/usr/bin", "/usr/local/bin"]
     .map((folder) => join(folder, name))
@@ -75,7 +75,7 @@ async function startFront(name: TlsFront["name"], program: string, place: Place)
   };
 }
 
-/** The file of deploy/ with what its first lines say to replace, and ports that anybody may open. */
+/** The file of deploy/ with the replacements that its first lines name, and unprivileged ports. */
 function nginxArguments(folder: string, { address, port, plainPort }: Place): string[] {
   const site = readFileSync(join(DEPLOY, "nginx.conf"), "utf8")
     .replaceAll(/^ *listen \[::\].*\n/gmu, "")
@@ -117,7 +117,7 @@ function listens(port: number): Promise<boolean> {
   });
 }
 
-/** What has to pass a proxy that ends TLS, through the configurations in deploy/ and the programs they are for. */
+/** What must work behind a proxy that terminates TLS, with the configurations in deploy/ and the real programs. */
 
 type Answer = { status: number; headers: IncomingMessage["headers"]; text: string };
 
@@ -156,7 +156,7 @@ for (const name of ["nginx", "caddy"] as const) {
         asked.end(body);
       });
 
-    test("a request gets the answer that the service gives, with its headers", async () => {
+    test("a request gets the service's answer with its headers", async () => {
       const path = "/api/v1/entities?limit=5";
       const authorization = `Bearer ${tenant.token}`;
       const { status, headers, text } = await ask(path, "GET", { authorization, "x-request-id": "front-1" });
@@ -167,7 +167,7 @@ for (const name of ["nginx", "caddy"] as const) {
       assert.equal(headers["x-request-id"], "front-1");
     });
 
-    test("a refusal and an MCP call pass, too", async () => {
+    test("a refusal and an MCP call get the service's answer, too", async () => {
       assert.equal((await ask("/api/v1/entities", "GET", {})).status, 401);
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
       const headers = {
@@ -182,7 +182,7 @@ for (const name of ["nginx", "caddy"] as const) {
       assert.ok(result.tools.length >= 7);
     });
 
-    test("plain http leads to https", async () => {
+    test("plain http redirects to https", async () => {
       const { status, headers } = await new Promise<Answer>((answered, failed) => {
         plainRequest(
           `http://127.0.0.1:${front?.plainPort}/w?from=here`,
@@ -196,10 +196,10 @@ for (const name of ["nginx", "caddy"] as const) {
       assert.match(headers.location ?? "", /^https:\/\/returns\.example(?::\d+)?\/w\?from=here$/u);
     });
 
-    test("an MCP client signs in by the official SDK, and everything it learns is https", async (context) => {
+    test("an MCP client signs in by the official SDK, and every address that it gets is https", async (context) => {
       await place.withDevice(context, async (device) => {
         const { page, own } = device;
-        // What the service says to the client and shows to the person; only the app's own callback is http.
+        // Addresses sent to the client and shown to the person; only the app's own callback is http.
         const told: string[] = [];
         const viaFront = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
           const { origin, pathname, search } = new URL(url);
@@ -265,7 +265,7 @@ for (const name of ["nginx", "caddy"] as const) {
       });
     });
 
-    test("the console signs in by passkey and takes parts of 4 MB", async (context) => {
+    test("the console signs in by passkey and accepts upload parts of 4 MB", async (context) => {
       await place.withDevice(context, async (device) => {
         const { shopDomain } = tenant;
         await device.page.goto(await passkeyLink(place, `Sender by ${name}`, { shopDomain }));

@@ -6,7 +6,7 @@ import { createTenant, createTokenOf, insertRows, type Tenant } from "./support/
 import { DEFAULT_RETENTION, keepAllInOrder } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
 
-/** The hourly upkeep, told the time: who hears of tokens that end, and which details of usage stay. */
+/** The hourly upkeep at a given time: who is notified of tokens that end, and which details of usage are kept. */
 
 let tenant: Tenant;
 let people: Record<"owner" | "admin" | "viewer", Person>;
@@ -40,7 +40,7 @@ async function upkeepAt(days: number): Promise<void> {
   );
 }
 
-/** A token that ends after so many days. */
+/** A token that ends after this many days. */
 async function tokenEnding(days: number): Promise<string> {
   const expiresAt = inDays(days).toISOString();
   return (await createTokenOf(service.database, tenant.shopKey, { expiresAt })).tokenId;
@@ -60,7 +60,7 @@ async function toldOf(tokenId: string): Promise<string[]> {
   });
 }
 
-test("owners and admins are notified 14 and 3 days before a token's end, once each; the API's alerts have none of it", async () => {
+test("owners and admins are notified 14 and 3 days before a token's end, once each; the API's alerts do not include that", async () => {
   const tokenId = await tokenEnding(90);
   const told: string[][] = [];
   for (const days of [75.9, 76, 76.04, 80, 87, 87.04, 89.9, 90.1]) {
@@ -93,7 +93,7 @@ test("nobody is notified of a token that is revoked, was replaced, or never ends
     assert.deepEqual(await toldOf(tokenId), []);
 });
 
-test("who joins later is notified too; who has left is not", async () => {
+test("members who join later are notified too; former members are not", async () => {
   const tokenId = await tokenEnding(400);
   await removeMember(service.database, tenant, people.admin);
   await upkeepAt(398);
@@ -103,7 +103,7 @@ test("who joins later is notified too; who has left is not", async () => {
   assert.deepEqual(await toldOf(tokenId), ["owner critical", "admin critical"]);
 });
 
-test("details of usage stay for 400 days", async () => {
+test("details of usage are kept for 400 days", async () => {
   const dayOf = (daysAgo: number): string => inDays(-daysAgo).toISOString().slice(0, 10);
   await insertRows(
     service.database,

@@ -22,8 +22,8 @@ import { loseWorkspace } from "./support/lost-workspaces.ts";
 import { createTenant } from "./support/tenants.ts";
 
 /**
- * A workspace has rows on its node, and its domain is on the coordinator. A transaction over both is cut off between them: what
- * Citus does of it later, by itself once a minute, leaves all of the workspace or nothing.
+ * A workspace has rows on its node, and its domain is on the coordinator. A transaction on both is interrupted between them: the
+ * recovery that Citus runs once a minute leaves the whole workspace or nothing.
  */
 
 const control = use(openControlDatabase);
@@ -33,14 +33,14 @@ before(async () => {
   ({ database } = control);
 });
 
-/** The answer to the first phase is lost, or what comes after it: the second phase. */
+/** What is lost: the answer to the first phase, or the second phase. */
 type Cut = "answer" | "second phase";
 
 type Relay = { port: number; isCut(this: void): boolean; stop(this: void): void };
 
 /**
- * A relay to a node, which ends the way of a transaction that the node has prepared. What passes is encrypted, so that the node is
- * asked what it has prepared before each of its answers passes.
+ * A relay to a node, which breaks the connection of a transaction that the node has prepared. The traffic is encrypted, so before
+ * each answer the relay queries the node for prepared transactions.
  */
 async function startRelay(node: pg.Client, port: number, cut: Cut): Promise<Relay> {
   let isPrepared = false;
@@ -117,7 +117,7 @@ async function cutOff(cut: Cut, act: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Ends what is prepared, as Citus does once a minute: not while its transaction has not ended on the coordinator. */
+/** Ends prepared transactions, as Citus does once a minute: not before their transaction has ended on the coordinator. */
 async function settle(): Promise<void> {
   const isSettled = async (): Promise<boolean> => {
     await control.pool.query("select recover_prepared_transactions()");
@@ -136,7 +136,7 @@ async function rowsOf(domain: string): Promise<{ directory: number; workspace: n
   return { directory: await count("shop_directory"), workspace: await count("workspace") };
 }
 
-/** Without reading the partial result. */
+/** Creates a workspace without reading the result, which may be partial. */
 const create = (domain: string): Promise<unknown> =>
   runAction(
     createWorkspace,
@@ -153,7 +153,7 @@ const NOTHING = { directory: 0, workspace: 0 };
 const ALL = { directory: 1, workspace: 1 };
 
 for (const cut of ["answer", "second phase"] as const) {
-  test(`of a workspace whose ${cut} is lost, all is created or nothing, and all erased or nothing`, async (context: TestContext) => {
+  test(`if the ${cut} is lost, a workspace is created completely or not at all, and erased completely or not at all`, async (context: TestContext) => {
     if (!isCitus()) return context.diagnostic("needs a Citus: RETURNS_TEST_CITUS=1 (CONTRIBUTING.md)");
     const isDone = cut === "second phase";
     const ending = (act: Promise<unknown>): Promise<unknown> => (isDone ? act : assert.rejects(act));
@@ -168,12 +168,12 @@ for (const cut of ["answer", "second phase"] as const) {
     assert.equal(await cutOff(cut, () => ending(erase(erased))), true);
     await settle();
     assert.deepEqual(await rowsOf(erased), isDone ? NOTHING : ALL);
-    // Nothing of it stands in the way of what comes next.
+    // Afterwards the next action works.
     await (isDone ? create(erased) : erase(erased));
   });
 }
 
-/** What servers and operators write of all shops, while the rows of one cannot be reached. */
+/** What servers and operators write for all shops, while the rows of one are unreachable. */
 
 /** Enough shops to have some on each node of a cluster. */
 async function createShops(): Promise<number[]> {
@@ -182,7 +182,7 @@ async function createShops(): Promise<number[]> {
   return shopKeys;
 }
 
-test("the usage of others is written while a shop is out of reach, and its own afterwards, all of it", async () => {
+test("while a shop is unreachable the usage of others is written, and its own completely afterwards", async () => {
   const shopKeys = await createShops();
   const { lost, others, find } = await loseWorkspace(control.pool, shopKeys);
   const warnings: object[] = [];
@@ -226,7 +226,7 @@ test("the usage of others is written while a shop is out of reach, and its own a
 /** A key that some node would have, too. */
 const NO_SHOP = 0;
 
-test("actions on the installation need no node, whichever is lost", async () => {
+test("actions on the installation need no node: any of them may be lost", async () => {
   const { lost, others, find } = await loseWorkspace(control.pool, [NO_SHOP, ...(await createShops())]);
   assert.ok(lost.includes(NO_SHOP) && others.length > 0);
   const caller = { database, actor: OPERATOR, now: new Date() };

@@ -8,7 +8,7 @@ import { startCollector, traceWhile } from "./support/collector.ts";
 import { use } from "./support/use.ts";
 import { makeFolder } from "./support/folder.ts";
 
-/** What a collector that is away, slow or unwilling does to the process that sends: nothing but one line in its log. */
+/** An unreachable, slow or refusing collector causes nothing but one line in the log of the sending process. */
 
 const collector = use(startCollector);
 beforeEach(() => {
@@ -16,7 +16,7 @@ beforeEach(() => {
   collector.bodies.length = 0;
 });
 
-/** As many as are sent at once, without waiting for more. */
+/** The size of a batch that is sent at once. */
 const BATCH = 512;
 const root = (): void => startSpan({ name: "test", isRoot: true })?.end();
 const endBatch = (): void => {
@@ -49,7 +49,7 @@ test("the headers of OTEL_EXPORTER_OTLP_HEADERS_FILE are sent, and are not in th
   assert.equal(process.env["OTEL_EXPORTER_OTLP_HEADERS"], undefined);
 });
 
-test("what traces cannot use is refused in a sentence that shows no value", () => {
+test("invalid settings of traces are refused in a sentence that shows no value", () => {
   const refused: Record<string, string> = {
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://user:password@collector:4318",
     OTEL_EXPORTER_OTLP_TIMEOUT: "never",
@@ -75,7 +75,7 @@ test("what traces cannot use is refused in a sentence that shows no value", () =
   );
 });
 
-test("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is", async () => {
+test("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used unchanged", async () => {
   await traceWhile(collector, async () => root(), {
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/own/path`,
@@ -86,7 +86,7 @@ test("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is", async () => {
   );
 });
 
-test("a collector that refuses is logged once, and once more when it takes traces again", async () => {
+test("a refusing collector is logged once, and once more when it accepts traces again", async () => {
   collector.answer(400);
   const { spans, logs } = await traceWhile(collector, async () => {
     for (const batches of [1, 2, 3]) {
@@ -106,7 +106,7 @@ test("a collector that refuses is logged once, and once more when it takes trace
   assert.equal(spans.length, BATCH);
 });
 
-test("a batch that the collector is too busy for is sent again", async () => {
+test("a batch is sent again if the collector is too busy", async () => {
   collector.answer(503);
   const { spans, logs } = await traceWhile(collector, async () => {
     endBatch();
@@ -117,7 +117,7 @@ test("a batch that the collector is too busy for is sent again", async () => {
   assert.deepEqual([spans.length, logs], [BATCH, []]);
 });
 
-test("without a collector a stop ends soon", async () => {
+test("without a collector stopping is quick", async () => {
   const startedAt = performance.now();
   const { logs } = await traceWhile(collector, async () => root(), {
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
@@ -127,7 +127,7 @@ test("without a collector a stop ends soon", async () => {
   assert.equal(logs[0]?.["level"], 40);
 });
 
-test("a collector that never answers is waited for no longer than a stop may take", async () => {
+test("stopping does not wait for a hanging collector longer than its time limit", async () => {
   collector.answer("hang");
   const { logs } = await traceWhile(collector, async () => {
     endBatch();
@@ -138,7 +138,7 @@ test("a collector that never answers is waited for no longer than a stop may tak
   assert.equal(logs[0]?.["reason"], "Request timed out");
 });
 
-test("of a long piece of work 1000 spans are recorded, and the first says how many are left out", async () => {
+test("1000 spans of a trace are recorded, and the first says how many are left out", async () => {
   const { spans } = await traceWhile(collector, () =>
     traced({ name: "long", isRoot: true }, async () => {
       for (let step = 0; step < 1100; step++) await traced({ name: "step" }, async () => {});
@@ -148,7 +148,7 @@ test("of a long piece of work 1000 spans are recorded, and the first says how ma
   assert.equal(spans.at(-1)?.attributes["returns.spans_left_out"], 101);
 });
 
-test("work that outlives its trace is in none", async () => {
+test("work that outlives its trace is in no trace", async () => {
   const { spans } = await traceWhile(collector, async () => {
     let late: Promise<void> = Promise.resolve();
     await traced({ name: "request", isRoot: true }, async () => {

@@ -54,7 +54,7 @@ function only(spans: readonly CollectedSpan[], name: string): CollectedSpan {
   return found[0] as CollectedSpan;
 }
 
-/** Asks for a run of a label source that a worker finds due. */
+/** Requests a due run of a label source. */
 async function requestLabels({ shopKey }: Tenant): Promise<void> {
   const { database } = service.installation;
   const place = { sealingKey: deriveKeys(TEST_SECRET).sealingKey, shopKey, source: "shipstation" };
@@ -131,11 +131,11 @@ test("a worker sends a trace of each run and each delivery before it stops", asy
     assert.ok(!sent.includes(secret), secret);
 });
 
-test("each call to a source is a span: host, status, and how often it was sent before", async () => {
+test("each request to a source is a span with host, status, and the number of earlier tries", async () => {
   const signal = AbortSignal.timeout(10_000);
   const retryPolicy = { ...RETRY_POLICY, firstDelayMs: 1, tries: 2 };
   const read = ({ status }: { status: number }) => ({ value: status });
-  // The first port is nobody's.
+  // Nothing listens on the first port.
   const urls = ["http://127.0.0.1:1/?key=secret", `${receiver.url}?key=secret`];
   const shop = { title: "A shop", address: "https://canary.shop.invalid", signal, retryPolicy };
   const { spans } = await traceWhile(collector, () =>
@@ -172,7 +172,7 @@ test("each call to a source is a span: host, status, and how often it was sent b
   );
 });
 
-test("a failed run is an error of its span, by the class of what failed", async () => {
+test("a failed run sets an error on its span, with the class of the failure", async () => {
   const tenant = await createTenant(service.database);
   await requestLabels(tenant);
   simulator.control.setApiKey(null);

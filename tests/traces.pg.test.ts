@@ -29,7 +29,7 @@ const CALLER = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0
 const SAMPLED = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
 const UNSAMPLED = `00-${CALLER.traceId}-${CALLER.spanId}-00`;
 
-/** Months that nobody asked for before are in no response cache. */
+/** Counts requests, each for months that are not yet in a response cache. */
 let asked = 0;
 const freshParams = () => {
   asked += 1;
@@ -49,7 +49,7 @@ function only(spans: readonly CollectedSpan[], name: string): CollectedSpan {
 }
 
 test("a request is one trace: admission, the answer, and each statement by its name", async () => {
-  // From then on a server of a Citus knows the shop's node.
+  // From then on a server on Citus knows the shop's node.
   await ask();
   const { spans } = await traceWhile(collector, () => ask());
   assert.deepEqual(treeOf(spans), {
@@ -92,7 +92,7 @@ test("the span of an answer says whether the response cache had it", async () =>
   assert.deepEqual(treeOf(spans, answers[1]?.spanId), {});
 });
 
-test("the resource names the service and its version, and what the operator adds", async () => {
+test("the resource has the service's name, its version, and the operator's attributes", async () => {
   const { spans } = await traceWhile(collector, () => ask(), {
     OTEL_SERVICE_NAME: "returns-eu",
     OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=production,note=a%20b",
@@ -104,7 +104,7 @@ test("the resource names the service and its version, and what the operator adds
   assert.equal(resource["note"], "a b");
 });
 
-test("a request that is sampled out leaves no span", async () => {
+test("a request that is not sampled leaves no span", async () => {
   for (const options of [
     { OTEL_TRACES_SAMPLER_ARG: "0" },
     { OTEL_TRACES_SAMPLER: "always_off" },
@@ -115,7 +115,7 @@ test("a request that is sampled out leaves no span", async () => {
   }
 });
 
-test("a stranger's traceparent forces nothing: a trace of its own, with a link to the caller's", async () => {
+test("a stranger's traceparent is not continued: the request gets its own trace, with a link to the caller's", async () => {
   const { spans } = await traceWhile(collector, () => ask({ traceparent: SAMPLED }));
   const server = only(spans, "GET /api/v1/summary");
   assert.notEqual(server.traceId, CALLER.traceId);
@@ -131,7 +131,7 @@ test("a stranger's traceparent forces nothing: a trace of its own, with a link t
   }
 });
 
-test("with TRUST_TRACEPARENT a caller's trace is continued, and sampled as the caller says", async () => {
+test("with TRUST_TRACEPARENT a caller's trace is continued, and sampled as the caller decided", async () => {
   const trusting = { TRUST_TRACEPARENT: "true", OTEL_TRACES_SAMPLER_ARG: "0" };
   const { spans } = await traceWhile(collector, () => ask({ traceparent: SAMPLED }), trusting);
   const server = only(spans, "GET /api/v1/summary");
@@ -143,7 +143,7 @@ test("with TRUST_TRACEPARENT a caller's trace is continued, and sampled as the c
   assert.deepEqual(out.spans, []);
 });
 
-test("a collector that hangs or is away fails and delays no request", async () => {
+test("a hanging or unreachable collector neither fails nor delays a request", async () => {
   const params = freshParams();
   const askMany = async (): Promise<number> => {
     const startedAt = performance.now();
@@ -186,7 +186,7 @@ test("the log line of a sampled request has its trace_id, and no other line has 
   );
 });
 
-test("a tool call names its tool, after its body was read in several pieces too", async () => {
+test("a tool call names its tool, also if its body arrives in several chunks", async () => {
   const { spans } = await traceWhile(collector, async () => {
     await post(service.address, toolCall("get_summary", { note: "x".repeat(5000) }), tenant);
     await post(service.address, rpc("tools/list", {}), tenant);
@@ -205,7 +205,7 @@ test("a tool call names its tool, after its body was read in several pieces too"
   );
 });
 
-test("a refusal is no error of a span; a failure is, by its class", async () => {
+test("a refusal is not an error of its span; a failure is, with its class", async () => {
   const refused = await traceWhile(collector, async () => {
     assert.equal(
       (await service.call(PATH, { token: tenant.token, params: { ...freshParams(), window: "x" } })).status,
@@ -238,7 +238,7 @@ test("a refusal is no error of a span; a failure is, by its class", async () => 
   });
 });
 
-test("requests that are admitted together share a statement, and each notes how many they were", async () => {
+test("requests that are admitted together share a statement, and each span has their number", async () => {
   const { keys } = service;
   const { database } = service.installation;
   const admit = createAdmit({ database, pepper: keys.tokenPepper });
@@ -258,7 +258,7 @@ test("requests that are admitted together share a statement, and each notes how 
   assert.equal(only(spans, "admit_callers").traceId, only(spans, "first").traceId);
 });
 
-test("a caller that leaves before the answer ends the span with an error", async () => {
+test("a caller that disconnects before the answer ends the span with an error", async () => {
   const locking = await service.database.connect();
   try {
     await locking.query("begin");
@@ -272,7 +272,7 @@ test("a caller that leaves before the answer ends the span with an error", async
       leaving.abort();
       await assert.rejects(answer);
       await locking.query("rollback");
-      // By the answer to the next request the server has heard that the caller has left.
+      // When the next request is answered, the server has noticed that the caller disconnected.
       await ask();
     });
     const ends = spans
@@ -285,7 +285,7 @@ test("a caller that leaves before the answer ends the span with an error", async
   }
 });
 
-test("nothing that a caller sends, owns or is called is in a span", async () => {
+test("no span contains anything that a caller sends, owns or is named", async () => {
   const canary = "CaNaRy7361";
   const domain = `${canary.toLowerCase()}.example`;
   await changeWorkspace(service.database, tenant, { shop_domain: domain });

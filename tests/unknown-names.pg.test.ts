@@ -35,7 +35,7 @@ for (const endpoint of ENDPOINTS) {
   const query = new URLSearchParams(least).toString();
 
   describe(name, () => {
-    test("400: an unknown parameter is refused as unknown, whatever its value, and the allowed ones are named", async () => {
+    test("400: an unknown parameter is refused, whatever its value, and the allowed ones are named", async () => {
       const allowed = parametersOf(endpoint)
         .map(([parameter]) => parameter)
         .filter((parameter) => !/^(?:store|shopify)_/u.test(parameter));
@@ -48,7 +48,7 @@ for (const endpoint of ENDPOINTS) {
       }
     });
 
-    test("shared parameters that it does not use are ignored, however they are given", async () => {
+    test("shared parameters that it does not use are ignored, with any value", async () => {
       const plain = await service.call(path, { token: tenant.token, params: least });
       const shared = parametersOf({ ...endpoint, parameters: SHARED }).map(([parameter]) => parameter);
       const others = shared.filter((parameter) => !(parameter in endpoint.parameters.properties));
@@ -97,7 +97,7 @@ describe("a misspelt or misplaced parameter", () => {
     );
   });
 
-  test("is reported with everything else that is wrong, a sentence each, in the order of the contract", async () => {
+  test("is reported with all other errors, one sentence each, in the order of the contract", async () => {
     const message = await refusal(
       "leaderboards/return-cost",
       "end_month=2026-13&start=2026-01&limit=0&window=7d&sku=A&product_gid=B&min_cost=%zz",
@@ -122,7 +122,7 @@ describe("a misspelt or misplaced parameter", () => {
     );
   });
 
-  test("can have any name: what a message shows of it is short and plain", async () => {
+  test("can have any name: the message shows it shortened and without control characters", async () => {
     const names: Readonly<Record<string, string>> = {
       "sku[]": '"sku[]" is not a parameter of /api/v1/summary; did you mean sku?',
       "%00%0A%E2%80%AEx": '"???x" is not a parameter of /api/v1/summary.',
@@ -136,7 +136,7 @@ describe("a misspelt or misplaced parameter", () => {
     }
   });
 
-  test("the state of a report is known on report and export, and nowhere else", async () => {
+  test("the state of a report is accepted by report and export only", async () => {
     const state = "reportSection=costs&saleEvent=x&saleEventBaseline=prior_year&saleEventScope=event_scope";
     for (const path of ["report", "export/report.csv"]) {
       const params = `${RANGE}&${state}`;
@@ -153,7 +153,7 @@ describe("a misspelt or misplaced parameter", () => {
     }
   });
 
-  test("a vendor names the nearest of the workspace's own, and never one of another", async () => {
+  test("for an unknown vendor the nearest of the workspace's own is named, never another workspace's", async () => {
     const own = await createSmallStore(service.database);
     const other = await createSmallStore(service.database);
     const name = (shopKey: number, from: string, to: string) =>
@@ -193,7 +193,7 @@ describe("a misspelt or misplaced parameter", () => {
     }
   });
 
-  test("months that are missing are asked for with the newest complete one of the window", async () => {
+  test("for missing months the message names the newest complete month of the window", async () => {
     const newest =
       /^end_month is required: a month written YYYY-MM; the newest complete month is (\d{4}-\d{2})\.$/u;
     for (const window of ["primary", "90d"]) {
@@ -212,7 +212,7 @@ describe("a misspelt or misplaced parameter", () => {
     assert.match(await refusal("summary", "window=lifetime&start_month=2026-01"), /such as 2026-01\.$/u);
   });
 
-  test("an unknown category is an empty list, and a selector that names nothing says where selectors are", async () => {
+  test("an unknown category gives an empty list, and for an unknown selector the message says where selectors are listed", async () => {
     const answer = await service.call("/api/v1/alerts", { token: tenant.token, params: "category=unknown" });
     assert.deepEqual(answer.json().data, []);
     assert.equal(
@@ -248,7 +248,7 @@ for (const endpoint of ENDPOINTS as readonly Endpoint[]) {
       }
     });
 
-    test(`${tool}: it takes no shared parameter that its schema does not list, but the aliases of product_gid`, async () => {
+    test(`${tool}: of shared parameters it takes only those of its schema and the aliases of product_gid`, async () => {
       const listed = TOOLS.find((described) => described.name === tool)?.inputSchema.properties ?? {};
       const selects = "sku" in listed;
       for (const name of [...SHARED_PARAMETERS, "selector", "reportSection", "q", "since"]) {
@@ -266,7 +266,7 @@ for (const endpoint of ENDPOINTS as readonly Endpoint[]) {
 }
 
 describe("a refusal of arguments", () => {
-  test("tells the nearest argument, and the tools that take the name", async () => {
+  test("names the nearest argument, and the tools that take the name", async () => {
     const refusal = async (tool: string, values: unknown): Promise<string> =>
       toolError(await call(tool, values)).message;
     assert.match(
@@ -283,7 +283,7 @@ describe("a refusal of arguments", () => {
     );
   });
 
-  test("tells all that is wrong at once, in one order", async () => {
+  test("names all errors at once, in a fixed order", async () => {
     const { message } = toolError(
       await call("get_report", { windw: "30d", selector: "HAT-1", window: "7d", end_month: 3 }),
     );
@@ -306,7 +306,7 @@ describe("a refusal of arguments", () => {
     );
   });
 
-  test("names the categories of alerts: a misspelt one is no empty list", async () => {
+  test("names the categories of alerts: a misspelt one does not give an empty list", async () => {
     const refused = await call("list_alerts", { category: "watchlist" });
     expectRefused(refused, "category");
     assert.equal(
@@ -316,7 +316,7 @@ describe("a refusal of arguments", () => {
     assert.equal(toolText(await call("list_alerts", { category: "connection_stale" })).isError, false);
   });
 
-  test("one answer that is made for both surfaces at once is refused in the words of each", async () => {
+  test("a concurrent request on both surfaces is refused in the words of each", async () => {
     const rest = service.call("/api/v1/summary", { token: tenant.token, params: { ...MONTHS, sku: "GONE" } });
     const tool = call("get_summary", { ...MONTHS, sku: "GONE" });
     assert.match((await rest).message(), /from \/api\/v1\/entities\.$/u);
@@ -357,7 +357,7 @@ const plainText = (maximum: number) =>
     .filter((value) => fold(value).length <= maximum && value.length <= maximum && !/\p{Cc}/u.test(value))
     .map(encodeURIComponent);
 
-/** Values that a parameter must take, told from its schema alone. */
+/** Values that a parameter must accept, derived from its schema. */
 function goodValue(schema: ParameterSchema): fc.Arbitrary<string> {
   const { minimum = 0, maximum = 1_000_000 } = schema;
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
@@ -404,12 +404,12 @@ const knownSelector: fc.Arbitrary<Record<string, string>> = fc.constantFrom<Reco
 
 const knownVendor = fc.constantFrom("Nordwind", encodeURIComponent("Südstern"));
 
-/** Whether `vendor` selects, and so must be one that the workspace has; elsewhere it filters and may find nothing. */
+/** Whether `vendor` selects, and so must exist in the workspace; elsewhere it filters and may find nothing. */
 function selectsBy(endpoint: Endpoint, name: string): boolean {
   return name === "vendor" && !("limit" in endpoint.parameters.properties);
 }
 
-/** A request of the endpoint that nothing is wrong with. */
+/** A valid request of the endpoint. */
 function goodRequest(endpoint: Endpoint): fc.Arbitrary<string> {
   const chosenElsewhere = /^(?:cursor|sku|.*product_g.*|start_month|end_month)$/u;
   const others = parametersOf(endpoint)
@@ -427,10 +427,10 @@ function goodRequest(endpoint: Endpoint): fc.Arbitrary<string> {
     });
 }
 
-/** What no endpoint takes; && is nothing at all. */
+/** Parameters that no endpoint takes; && is empty. */
 const NOISE = ["unknown=1", "__proto__=1", "sku[]=1", "sku[a]=b", "&&", "=", "==", "%00=1", "a%zz=1"];
 
-/** Any mixture of good, broken and notorious values, of repeated, unknown and missing parameters. */
+/** Any mixture of valid, invalid and corpus values, and of repeated, unknown and missing parameters. */
 function anyRequest(endpoint: Endpoint): fc.Arbitrary<string> {
   const parameters = parametersOf(endpoint);
   const noise = fc.constantFrom(...NOISE);
@@ -452,7 +452,7 @@ function anyRequest(endpoint: Endpoint): fc.Arbitrary<string> {
     .filter((query) => query.length < LONGEST_QUERY);
 }
 
-/** Parameters that were asked for with the whole corpus; another endpoint that takes the same is asked with a share of it. */
+/** Parameters already tested with the whole corpus; other endpoints with the same parameter get a share of it. */
 const wholly = new Set<string>();
 const SHARE = 6;
 const isNew = (name: string, schema: ParameterSchema): boolean => !wholly.has(name + JSON.stringify(schema));
@@ -472,7 +472,7 @@ for (const [place, endpoint] of ENDPOINTS.entries()) {
       );
     });
 
-    test("answers or refuses whatever else it is sent", async () => {
+    test("answers or refuses any other request", async () => {
       await fc.assert(
         fc.asyncProperty(anyRequest(endpoint), async (query) => {
           const answer = await ask(path, query);
@@ -483,7 +483,7 @@ for (const [place, endpoint] of ENDPOINTS.entries()) {
       );
     });
 
-    test("takes no harm from any value of the corpus in any parameter", async () => {
+    test("does not fail with any value of the corpus in any parameter", async () => {
       const queries = parametersOf(endpoint).flatMap(([parameter, schema]) =>
         CORPUS.filter((_, index) => isNew(parameter, schema) || index % SHARE === place % SHARE).map(
           (value) => pairsText({ ...least, [parameter]: value }),
@@ -494,7 +494,7 @@ for (const [place, endpoint] of ENDPOINTS.entries()) {
         wholly.add(parameter + JSON.stringify(schema));
     });
 
-    test("takes no harm from 10,000 parameters and from 16 KB of them", async () => {
+    test("does not fail with 10,000 parameters or with 16 KB of them", async () => {
       const names = Array.from({ length: 5000 }, (_, index) => `a${index}`);
       for (const query of [
         "a&".repeat(10_000),
@@ -551,7 +551,7 @@ test("headers beyond the limit are refused in the contract's form", async () => 
   assert.match(body, /^\{"error":\{"code":"invalid_request","message":"[^"]+"\}\}$/u);
 });
 
-test("headers within the limit, whatever they hold, change nothing", async () => {
+test("headers within the limit, whatever they contain, change nothing", async () => {
   const long = "a".repeat(8000);
   const headers = {
     "x-much": long,
@@ -564,7 +564,7 @@ test("headers within the limit, whatever they hold, change nothing", async () =>
   assert.equal(answer.status, 200);
 });
 
-test("JSON nested deep in a parameter is text, and long", async () => {
+test("deeply nested JSON in a parameter is treated as text, and is too long", async () => {
   const nested = encodeURIComponent("[".repeat(2000));
   assert.equal((await ask("/api/v1/entities", `q=${nested}`)).status, 400);
   assert.match(

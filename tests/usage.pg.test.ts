@@ -19,7 +19,7 @@ import {
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 
-/** What requests asked for and how they ended, from the request to the page's figures. */
+/** The counting of requests by endpoint and outcome, from the request to the page's figures. */
 
 await waitOutMidnight();
 
@@ -49,7 +49,7 @@ async function usageOf({ shopDomain }: Tenant, now = new Date()): Promise<Usage>
   });
 }
 
-test("every end of a request is counted that knows its workspace; SIGTERM loses none", async (context) => {
+test("every request of a known workspace is counted, whatever its outcome; SIGTERM loses none", async (context) => {
   const server = await startServerProcess(context, service.databaseUrl, { CONSOLE: "off" });
   const tenant = await createTenant(service.database, { dailyQuota: 5 });
   const { token } = tenant;
@@ -101,7 +101,7 @@ test("every end of a request is counted that knows its workspace; SIGTERM loses 
   ]);
 });
 
-test("SIGKILL loses at most what was not written yet; the totals stay exact, and the loss is logged", async (context) => {
+test("SIGKILL loses at most details that were not yet written; the totals stay exact, and the loss is shown", async (context) => {
   const tenant = await createTenant(service.database);
   const server = await startServerProcess(context, service.databaseUrl);
   const ask = async (times: number): Promise<void> => {
@@ -120,7 +120,7 @@ test("SIGKILL loses at most what was not written yet; the totals stay exact, and
   assert.equal((await usageOf(tenant)).by_day.at(-1)?.missing_requests, missing);
 });
 
-test("two servers add to the same counts; a plan without a quota has its requests in the details alone", async (context) => {
+test("two servers add to the same counts; without a daily limit, requests are only counted in the details", async (context) => {
   const tenant = await createTenant(service.database);
   const unlimited = await createTenant(service.database, { dailyQuota: null });
   const servers = await Promise.all([1, 2].map(() => startBeside(context, service)));
@@ -138,7 +138,7 @@ test("two servers add to the same counts; a plan without a quota has its request
   ]);
 });
 
-test("a workspace that is deleted while its requests are unwritten leaves nothing, and no other loses anything", async (context) => {
+test("a workspace that is deleted before its requests are written leaves nothing, and no other loses anything", async (context) => {
   const [gone, stays] = [await createTenant(service.database), await createTenant(service.database)];
   const server = await startBeside(context, service);
   for (const { token } of [gone, stays]) await server.call(ALERTS, { token });
@@ -147,7 +147,7 @@ test("a workspace that is deleted while its requests are unwritten leaves nothin
   assert.deepEqual([await detailed(gone), await detailed(stays)], [0, 1]);
 });
 
-test("the command gives the figures of the page, for as many days as asked", async () => {
+test("the command prints the figures of the page, for the given number of days", async () => {
   const tenant = await createTenant(service.database, { dailyQuota: 1000 });
   const today = new Date().toISOString().slice(0, 10);
   const { shopKey: shop_key, tokenId: token_id, shopDomain } = tenant;

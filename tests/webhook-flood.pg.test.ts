@@ -44,7 +44,7 @@ async function openUpload(server: ServerProcess, head: readonly string[]): Promi
   return { socket, status };
 }
 
-/** A signature of the right form that nobody made. */
+/** A well-formed but forged signature. */
 const forgedSignature = (): string => `x-shopify-hmac-sha256: ${randomBytes(32).toString("base64")}`;
 
 /** Resolves when the kernel has taken the bytes or the server has ended the connection. */
@@ -58,7 +58,7 @@ async function send({ socket }: Upload, bytes: number): Promise<void> {
 const residentMegabytes = ({ pid }: ServerProcess): number =>
   Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" })) / 1024;
 
-/** A server that has answered a few hundred deliveries, so that its memory has stopped growing initially. */
+/** A server that has answered a few hundred deliveries, after which its memory no longer grows. */
 async function startWarmServer(context: TestContext): Promise<ServerProcess> {
   const server = await startServerProcess(context, database.url, APP_OPTIONS);
   for (let batch = 0; batch < 10; batch += 1) {
@@ -74,8 +74,8 @@ async function startWarmServer(context: TestContext): Promise<ServerProcess> {
   return server;
 }
 
-/** Holds uploads open until the server has refused what it refuses, and returns how much memory it took meanwhile. */
-async function growthUnder(
+/** Holds uploads open until the server has refused some, and checks its memory; returns the statuses. */
+async function statusesUnder(
   context: TestContext,
   flood: { head: () => string[]; bytes: number; connections: number; refused: number },
 ): Promise<number[]> {
@@ -106,7 +106,7 @@ async function growthUnder(
 }
 
 test("uploads without a signature are refused before they are read", async (context) => {
-  const statuses = await growthUnder(context, {
+  const statuses = await statusesUnder(context, {
     head: () => [`content-length: ${8 * MEGABYTE}`],
     bytes: 8 * MEGABYTE - 1,
     connections: CONNECTIONS,
@@ -116,7 +116,7 @@ test("uploads without a signature are refused before they are read", async (cont
 });
 
 test("uploads of more than a megabyte are refused before they are read", async (context) => {
-  const statuses = await growthUnder(context, {
+  const statuses = await statusesUnder(context, {
     head: () => [forgedSignature(), `content-length: ${8 * MEGABYTE}`],
     bytes: 8 * MEGABYTE - 1,
     connections: CONNECTIONS,
@@ -125,8 +125,8 @@ test("uploads of more than a megabyte are refused before they are read", async (
   assert.deepEqual(new Set(statuses), new Set([413]));
 });
 
-test("of uploads that are held open the slowest are ended, so that eight megabytes are held at most", async (context) => {
-  const statuses = await growthUnder(context, {
+test("the slowest of stalled uploads are ended, so that at most eight megabytes are held", async (context) => {
+  const statuses = await statusesUnder(context, {
     head: () => [forgedSignature(), `content-length: ${MEGABYTE}`],
     bytes: MEGABYTE / 8,
     connections: 200,
@@ -136,7 +136,7 @@ test("of uploads that are held open the slowest are ended, so that eight megabyt
 });
 
 test("eight uploads of a megabyte are held, and no more", async (context) => {
-  const statuses = await growthUnder(context, {
+  const statuses = await statusesUnder(context, {
     head: () => [forgedSignature(), `content-length: ${MEGABYTE}`],
     bytes: MEGABYTE - 1,
     connections: CONNECTIONS,
@@ -166,7 +166,7 @@ async function deliver(server: ServerProcess, bytes: number, pauseMs: number): P
   return code;
 }
 
-/** What strangers may hold open, and how many bytes each sends every 50 ms. */
+/** Deliveries that strangers may hold open, and how many bytes each sends every 50 ms. */
 const HELD: readonly (readonly [title: string, head: string, firstBytes: number, laterBytes: number])[] = [
   ["of which nothing arrives", `content-length: ${MEGABYTE}`, 0, 0],
   ["of unknown length", "transfer-encoding: chunked", 0, 0],
@@ -175,7 +175,7 @@ const HELD: readonly (readonly [title: string, head: string, firstBytes: number,
 ];
 
 for (const [title, length, firstBytes, laterBytes] of HELD) {
-  test(`strangers' deliveries ${title} keep no place from one that arrives`, async (context) => {
+  test(`strangers' deliveries ${title} do not block one that arrives`, async (context) => {
     const server = await startWarmServer(context);
     const open = () => openUpload(server, [forgedSignature(), length]);
     const held = await Promise.all(Array.from({ length: 100 }, open));
@@ -190,7 +190,7 @@ for (const [title, length, firstBytes, laterBytes] of HELD) {
   });
 }
 
-test("a delivery whose body pauses is ended, long before the time that the longest one has", async (context) => {
+test("a delivery whose body pauses is ended, long before the limit of the longest one", async (context) => {
   const server = await startWarmServer(context);
   const begun = performance.now();
   const { status } = await openUpload(server, [forgedSignature(), "content-length: 2"]);
@@ -198,7 +198,7 @@ test("a delivery whose body pauses is ended, long before the time that the longe
   assert.ok(performance.now() - begun < 8000);
 });
 
-test("where all that have a place wait for the database, one more is asked to come again", async (context) => {
+test("if all accepted deliveries wait for the database, one more is refused for now", async (context) => {
   const server = await startWarmServer(context);
   const holder = new pg.Client({ connectionString: database.url });
   await holder.connect();

@@ -24,7 +24,7 @@ import { DEFAULT_RETENTION } from "./support/worker.ts";
 import { changeWorkspace, createTenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
-/** The weekly digest: asked for, confirmed, sent once a week, and stopped by its link. */
+/** The weekly digest: requested, confirmed, sent once a week, and stopped by its link. */
 const ORIGIN = "https://returns.example";
 const NOW = new Date("2026-11-25T12:00:00Z");
 const MONDAY = new Date("2026-11-30T06:00:01Z");
@@ -112,7 +112,7 @@ const press = async (address: string, init: RequestInit = {}) => {
   return { status: response.status, text: await response.text() };
 };
 
-/** Asks, and follows the link of the mail. */
+/** Requests the digest, and follows the link of the mail. */
 async function subscribe(person: Person, more: Parameters<typeof ask>[1] = {}): Promise<void> {
   await ask(person, more);
   const link = linkIn(mailPart(mail.mails.splice(0)[0] as Mail, "text/plain"));
@@ -149,7 +149,7 @@ test("a week's digest is sent on Monday at seven of the member's time zone", () 
   }
 });
 
-test("a digest is sent once a week however many workers look, with the overview's figures, until its link stops it", async () => {
+test("a digest is sent once a week whatever the number of workers, with the overview's figures, until its link stops it", async () => {
   const { done } = await ask(viewer);
   assert.match(done, /An e-mail was sent to ada@shop\.example/u);
   const [asking = assert.fail()] = mail.mails.splice(0);
@@ -179,7 +179,7 @@ test("a digest is sent once a week however many workers look, with the overview'
   const figures = dataFigures(markup);
   assert.ok(figures.length > 40, String(figures.length));
   for (const figure of figures) {
-    // The page says it in the line that every page has.
+    // The page has it in the line that is on every page.
     if (figure.from === "report/meta/data_as_of") continue;
     assert.deepEqual(
       page.find(({ from }) => from === figure.from),
@@ -216,7 +216,7 @@ test("a digest is sent once a week however many workers look, with the overview'
   await demo.service.database.query("delete from weekly_digest");
 });
 
-test("an address that never confirms gets ten mails a day at most, and so do a member's addresses together", async () => {
+test("an unconfirmed address gets at most ten mails a day, and so do a member's addresses together", async () => {
   const saveAt = (minutes: number, address: string) =>
     ask(viewer, { address, now: new Date(NOW.getTime() + minutes * 61_000) });
   for (let save = 0; save < 10; save++)
@@ -232,7 +232,7 @@ test("an address that never confirms gets ten mails a day at most, and so do a m
   assert.equal(mail.mails.length, 12);
 });
 
-test("members who name the same address have ten mails a day sent to it together", async () => {
+test("members who give the same address can have at most ten mails a day sent to it together", async () => {
   const people = await Promise.all(Array.from({ length: 11 }, () => createPerson(demo.service.database)));
   for (const person of people) await setRole(demo.service.database, shop, person, "viewer");
   const last = people.pop() as Person;
@@ -246,7 +246,7 @@ test("members who name the same address have ten mails a day sent to it together
   assert.doesNotMatch(audit, /else\.example/u, "the audit names no address");
 });
 
-test("a link is good for its own purpose, member and workspace alone, and for nobody removed", async () => {
+test("a link is valid only for its purpose, member and workspace, and not for a removed member", async () => {
   const tenant = await createTenant(demo.service.database);
   const other = await createPerson(demo.service.database);
   await setRole(demo.service.database, tenant, other, "owner");
@@ -274,7 +274,7 @@ test("a link is good for its own purpose, member and workspace alone, and for no
       userId: viewer.userId,
       askedAt: 0,
     }),
-    // Signed, and of somebody who is no member there.
+    // Signed, but for somebody who is not a member there.
     address({ userId: other.userId }),
     address({ shopKey: tenant.shopKey }),
   ];
@@ -288,7 +288,7 @@ test("a link is good for its own purpose, member and workspace alone, and for no
   assert.equal(first?.status, 404);
   for (const each of rest) assert.deepEqual(each, first, "what does not work says the same of everybody");
   assert.notEqual(await stateOf(viewer), undefined);
-  // Another server's page may press the button, which says who the link is for; another host may not.
+  // A form from another site's page is accepted, since the link names its person.
   assert.equal((await press(good, { headers: { origin: "https://evil.example" } })).status, 200);
   assert.equal(await stateOf(viewer), undefined);
 
@@ -300,7 +300,7 @@ test("a link is good for its own purpose, member and workspace alone, and for no
   assert.deepEqual(mail.mails, []);
 });
 
-test("nothing is sent while billing is inactive, figures are withheld or the member is disabled; then the next week's is", async () => {
+test("nothing is sent while billing is inactive, figures are withheld or the member is disabled; afterwards the next week's digest is", async () => {
   await subscribe(viewer);
   const { database } = demo.service;
   const steps: [string, () => Promise<unknown>, () => Promise<unknown>][] = [
@@ -341,7 +341,7 @@ test("nothing is sent while billing is inactive, figures are withheld or the mem
   assert.equal((await stateOf(viewer))?.last_problem, null);
 });
 
-test("a mail server that is away is tried again within the day under one id; one that refuses the address ends it", async () => {
+test("an unreachable mail server is tried again within the day with the same message id; one that refuses the address ends the digest", async () => {
   await subscribe(viewer);
   const seen: string[] = [];
   let code = 451;
@@ -379,7 +379,7 @@ test("a mail server that is away is tried again within the day under one id; one
   assert.equal(mail.mails.length, 1);
 });
 
-test("what a workspace is called adds no line to the head of a mail, and no element to its body", async () => {
+test("a workspace's name cannot add a header to a mail, or an element to its body", async () => {
   const { database } = demo.service;
   const hostile = 'A\r\nBcc: other@shop.example\r\n\r\n<img src=x> "&';
   await database.query("update shop_directory set display_name = $2 where shop_key = $1", [

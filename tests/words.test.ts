@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, "..");
 const tracked = trackedFiles();
 const skip = tracked.length === 0 && "not a git checkout: no list of tracked files";
 
-/** Put together from parts, so that this file does not hold what it looks for; three X in quotes are a currency. */
+/** Assembled from parts, so that this file does not match itself; three X in quotes are a currency. */
 const unfinishedMarks = ["TO-DO", "FIX-ME", "XX-X"].map((mark) => mark.replace("-", ""));
 const unfinished = new RegExp(`(?<!")\\b(?:${unfinishedMarks.join("|")})\\b`);
 const machinePath = /(?<![\w.}])\/(?:work|farm|root|home|Users|tmp)\/|[A-Z]:\\Users\\/;
@@ -28,7 +28,7 @@ test("nothing in the source or the tests is marked as unfinished", { skip }, () 
   assert.deepEqual(linesMatching(unfinished, sources()), []),
 );
 
-test("no test is set aside, and none runs alone", { skip }, () =>
+test("no test is marked as skipped, todo or only", { skip }, () =>
   assert.deepEqual(linesMatching(setAside, sources()), []),
 );
 

@@ -20,7 +20,7 @@ const run = (line: string) => runCommand(line.split(" "), environment());
 const options = () => workerOptions(control, [pageConnector(pages, "shopify", "store")]);
 type Shown = { status: string; kind: string; counts: object; error: string | null; requested_by: string };
 
-test("sync asks for a run and says when no worker is there; --wait tells its outcome, runs its history", async () => {
+test("sync requests a run and says if no worker is running; --wait prints its outcome, runs its history", async () => {
   const { domain } = await connectedShop(control, [["shopify", "store"]]);
   const asked = await run(`sync shopify --workspace ${domain}`);
   assert.equal(asked.code, 0, asked.stderr);
@@ -43,7 +43,7 @@ test("sync asks for a run and says when no worker is there; --wait tells its out
   assert.equal(listed.length, 1);
 });
 
-test("sync --wait joins a backfill that is under way instead of asking for another run", async () => {
+test("sync --wait joins a running backfill instead of requesting another run", async () => {
   const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
   const runs = () => listRuns(control.database, { shopKey, source: "shopify", limit: 10 });
   pages.hold(3);
@@ -74,7 +74,7 @@ test("sync --wait joins a backfill that is under way instead of asking for anoth
   });
 });
 
-test("runs leaves out notes that a later run has looked at again", async () => {
+test("runs leaves out notes that a later run has checked again", async () => {
   const { shopKey, domain } = await connectedShop(control, [
     ["shopify", "store"],
     ["loop", "label_cost"],
@@ -103,7 +103,7 @@ test("runs leaves out notes that a later run has looked at again", async () => {
   );
 });
 
-test("sync --wait ends with 1 and the reason when the run fails, and doctor tells it too", async () => {
+test("sync --wait exits with 1 and the reason when the run fails, and doctor reports it too", async () => {
   const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
   pages.statusOf.set(String(shopKey), 401);
   await withWorker(options(), async () => {
@@ -127,7 +127,7 @@ test("sync --wait ends with 1 and the reason when the run fails, and doctor tell
   assert.match(examined.stdout, /^\d+ workspaces, \d+ with problems; \d+ connections, 1 with problems\.$/mu);
 });
 
-test("sync --cancel-backfill takes back a backfill that keeps failing, where something was read before", async () => {
+test("sync --cancel-backfill cancels a backfill that keeps failing, if the source was read before", async () => {
   const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
   const cancel = `sync shopify --workspace ${domain} --cancel-backfill`;
   const early = await run(cancel);
@@ -156,7 +156,7 @@ test("sync --cancel-backfill takes back a backfill that keeps failing, where som
   assert.equal((await run(`${cancel} --wait`)).code, 2);
 });
 
-test("runs says when a run is marked running but no worker is there, and that a source has none", async () => {
+test("runs says if a run is marked running without a worker, and if a source has no runs", async () => {
   const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
   assert.match((await run(`runs --workspace ${domain} --source etsy`)).stdout, /^No run of etsy\.\n$/u);
   await startRun(control.database, {
@@ -179,7 +179,7 @@ test("runs says when a run is marked running but no worker is there, and that a 
   });
 });
 
-test("an unknown source, workspace or limit is one sentence", async () => {
+test("an unknown source or workspace or an invalid limit gives one sentence", async () => {
   const { domain } = await connectedShop(control, [["shopify", "store"]]);
   const cases: [string, number, RegExp][] = [
     [
@@ -202,7 +202,7 @@ test("an unknown source, workspace or limit is one sentence", async () => {
   }
 });
 
-test("the worker is a process of its own, and part of serve unless told not to; both end cleanly", async () => {
+test("the worker runs as its own process, and as part of serve unless disabled; both end cleanly", async () => {
   const hasWorker = async (): Promise<boolean> =>
     (await run("doctor --json")).stdout.includes('"message": "connected"');
   const worker = startCommand(["worker"], environment());
@@ -226,7 +226,7 @@ test("the worker is a process of its own, and part of serve unless told not to; 
 });
 
 for (const status of ["failed", "disconnected"] as const) {
-  test(`M10: a label source that is ${status} has failed while it is tried again, until a run has succeeded`, async () => {
+  test(`M10: a label source that is ${status} counts as failed during retries, until a run has succeeded`, async () => {
     const { shopKey } = await connectedShop(control, [["loop", "label_cost"]]);
     const healthy = pageConnector(pages, "loop", "label_cost");
     const isUnderWay = Promise.withResolvers<undefined>();
@@ -278,7 +278,7 @@ async function withFailingBackfill(failures: number, isRead: boolean): Promise<n
   return shopKey;
 }
 
-/** What runs next, and whether a worker would look at the connection at all. */
+/** The next run, and whether a worker would check the connection at all. */
 async function nextRunOf(shopKey: number): Promise<string | null> {
   const state = await findSourceState(control.database, shopKey, "shopify");
   const due = state !== null && state.request_at !== null && state.request_at <= new Date();
@@ -291,7 +291,7 @@ async function nextRunOf(shopKey: number): Promise<string | null> {
   return rows[0]?.kind ?? null;
 }
 
-test("a backfill that has failed three times lets others pass while it waits, and keeps its turn", async () => {
+test("a backfill that has failed three times lets other runs go first while it waits, and is still retried", async () => {
   const shopKey = await withFailingBackfill(3, true);
   assert.equal(await nextRunOf(shopKey), "incremental");
   assert.equal(await nextRunOf(shopKey), null, "the backfill still waits");
@@ -301,7 +301,7 @@ test("a backfill that has failed three times lets others pass while it waits, an
   assert.equal(await nextRunOf(shopKey), "backfill", "due, it goes first again");
 });
 
-test("others wait for a backfill that has failed less often, and for a first one however often", async () => {
+test("other runs wait for a backfill that has failed less often, and always for a first one", async () => {
   assert.equal(await nextRunOf(await withFailingBackfill(2, true)), null);
   assert.equal(await nextRunOf(await withFailingBackfill(100, false)), null);
 });

@@ -90,7 +90,7 @@ function valuesOf(url: string): Record<string, string> {
   return Object.fromEntries(new URL(url, address).searchParams);
 }
 
-/** Path and values in their order: versions of curl differ in how they write a blank. */
+/** Path and values in order: versions of curl differ in how they encode a space. */
 function partsOf(url: string): unknown {
   const { pathname, searchParams } = new URL(url, address);
   return [pathname, [...searchParams]];
@@ -106,7 +106,7 @@ const examples = ENDPOINTS.map((endpoint) => ({
   parameters: Object.fromEntries(new URLSearchParams(endpoint.example)),
 }));
 
-test("a request for curl, pasted into a shell, asks exactly its path and nothing else happens", async () => {
+test("a request for curl, pasted into a shell, sends exactly its path and does nothing else", async () => {
   for (const value of HOSTILE) {
     const request = requestOf(report, value);
     for (const shell of ["sh", "bash"] as const) {
@@ -118,7 +118,7 @@ test("a request for curl, pasted into a shell, asks exactly its path and nothing
   await assert.rejects(run("ls", [join(folder, "changed")]));
 });
 
-test("a body for curl arrives as it was written", async () => {
+test("a body for curl arrives unchanged", async () => {
   for (const value of HOSTILE) {
     const { url, body } = await askIn("sh", curlPostText(address, "/api/v1/mcp", { sku: value }));
     assert.equal(url, "/api/v1/mcp");
@@ -126,7 +126,7 @@ test("a body for curl arrives as it was written", async () => {
   }
 });
 
-test("./returns query, pasted into a shell, asks for the same values", async () => {
+test("./returns query, pasted into a shell, sends the same values", async () => {
   for (const [index, value] of HOSTILE.entries()) {
     const request: WrittenRequest = {
       endpoint: report,
@@ -139,7 +139,7 @@ test("./returns query, pasted into a shell, asks for the same values", async () 
   }
 });
 
-test("a tool call's arguments are of the tool's schema", () => {
+test("a tool call's arguments match the tool's schema", () => {
   const ajv = new Ajv({ strict: false, formats: { "date-time": true } });
   const schemas = new Map(TOOLS.map((tool) => [tool.name, ajv.compile(tool.inputSchema)]));
   for (const request of [...examples, ...HOSTILE.map((value) => requestOf(report, value))]) {
@@ -153,7 +153,7 @@ test("a tool call's arguments are of the tool's schema", () => {
   }
 });
 
-test("numbers, flags, aliases, foreign names and unknown values are written as every surface takes them", () => {
+test("numbers, flags, aliases, foreign names and unknown values are written as each surface accepts them", () => {
   const parameters = {
     store_product_gid: "gid://p/1",
     ...MONTHS,
@@ -174,7 +174,7 @@ test("numbers, flags, aliases, foreign names and unknown values are written as e
   assert.deepEqual(toolCall({ endpoint: alerts, parameters: { limit: "5" } })?.arguments, { limit: 5 });
 });
 
-test("each program compiles, runs and asks for the same values", async () => {
+test("each program compiles, runs and sends the same values", async () => {
   const requests = [...examples, ...HOSTILE.map((value) => requestOf(report, value))];
   const client = join(root, "src/client/client.ts");
   const files = requests.map((request, index) => {

@@ -29,7 +29,7 @@ const convert = async (): Promise<string> => {
   return (await promisify(execFile)(process.execPath, words, { cwd: folder })).stdout;
 };
 
-test("the guide's converter makes a folder of the guide's export that imports to its figures", async () => {
+test("the guide's converter makes a folder from the guide's export that gives the guide's figures", async () => {
   assert.equal(await convert(), "3 lines, 1 refunded lines, 1 refunds that name no line.\n");
   const shopKey = await shop.open();
   const result = await shop.import(shopKey, {}, { folder: join(folder, "folder") });
@@ -51,7 +51,7 @@ test("the guide's converter makes a folder of the guide's export that imports to
   assert.deepEqual(titles, [{ title: "Desk lamp" }, { title: 'Shade, "large"' }]);
 });
 
-test("an order that was canceled after its import goes with the next folder", async () => {
+test("an order that was canceled after its import is removed by the next folder", async () => {
   const paths = [join(folder, "orders.json"), join(folder, "folder")] as const;
   const shopKey = await shop.open();
   const original = readFileSync(paths[0], "utf8");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import assert from "node:assert/strict";
 import type { OracleParameters, OracleStore, StoreSettings } from "../oracle/store.ts";
 
-/** A small store with answers computed by hand; the form of the JSON files beside this one. */
+/** A small store with answers computed by hand: the type of the JSON files in this folder. */
 export type GoldenStore = {
   name: string;
   about: string;
@@ -48,7 +48,7 @@ export function titleOf({ path, params }: GoldenRequest): string {
   return `${path.replace("/api/v1/", "")}?${pairs.join("&")}`;
 }
 
-/** Fails unless `actual` has every member of `expected`, and lists of the same length, all the way down. */
+/** Fails unless `actual` has every member of `expected`, recursively, and lists of the same length. */
 export function assertHolds(actual: unknown, expected: unknown, place: string): void {
   if (Array.isArray(expected)) {
     assert.ok(Array.isArray(actual), `${place} is no list`);

@@ -7,7 +7,7 @@ import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
 
 type Steps = Record<string, number>;
 
-/** M24: every unit that was booked or returned, line by line, is moved by the steps that are about it. */
+/** M24: assigns every booked or returned unit, line by line, to its steps. */
 export function bridgePart(question: Question) {
   const { store, ledger, selected, params } = question;
   const [first, last] = [String(params["start_month"]), String(params["end_month"])];
@@ -59,7 +59,7 @@ export function bridgePart(question: Question) {
   };
 }
 
-/** Each booked unit with what is made of it; `other_days` takes out what counts, on whatever day. */
+/** Booked units with the step that they belong to; `other_days` subtracts what counts, on whatever day. */
 function bookedUnits(line: LedgerLine): { day: number; step: string; units: number }[] {
   const edits = line.booked.filter(({ kind }) => kind === "edit");
   const reversals = line.booked.filter(({ kind }) => kind === "reversal");
@@ -94,7 +94,7 @@ function sumOf(rows: readonly { units: number }[]): number {
   return rows.reduce((sum, { units }) => sum + units, 0);
 }
 
-/** M24: by whole numbers, product by product. */
+/** M24: in whole numbers, product by product. */
 function ratePart(question: Question, counted: readonly string[], windowDays: number | null) {
   const { store, ledger, selected, params } = question;
   const before = comparedMonths(store, params);

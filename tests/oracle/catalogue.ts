@@ -1,14 +1,14 @@
 import { byCodePoint, minorOf } from "./numbers.ts";
 import type { OrderLineRow, OracleProduct, OracleVariant } from "./store.ts";
 
-/** What a line is of: its own word, else its variant's. */
+/** What a line sold: its own values, else its variant's. */
 export type ResolvedLine = {
   productGid: string | null;
   sku: string | null;
   used: boolean;
-  /** The SKU that a used line's variant names as its new counterpart. */
+  /** For a used line, the SKU of the new counterpart that its variant names. */
   counterpartSku: string | null;
-  /** Of its product; a line without one may name its own. */
+  /** Its product's; a line without a product may name one. */
   vendor: string | null;
   unitCostMinor: number | null;
   variantId: string | null;
@@ -32,7 +32,7 @@ export type CatalogueRows = {
   lastSoldDay: (row: OrderLineRow) => number;
 };
 
-/** Everything any row names: also products and SKUs that only variants or order lines know. */
+/** Everything that any row names, including products and SKUs that only variants or order lines name. */
 export function catalogueOf(rows: CatalogueRows, currencyCode: string): OracleCatalogue {
   const catalogue: OracleCatalogue = { products: [], skus: [], variants: [], onlyVariants: new Set() };
   for (const product of rows.products) {
@@ -131,7 +131,7 @@ function describeFromLines(
   }
 }
 
-/** A line's variant is the one it names, else the one of its SKU. */
+/** A line's variant is the one that it names, else that of its SKU. */
 export function resolveLine(catalogue: OracleCatalogue, row: OrderLineRow): ResolvedLine {
   const variant =
     catalogue.variants.find((candidate) => candidate.variantId === row.variant_id) ??

@@ -8,7 +8,7 @@ import type { OracleParameters } from "./store.ts";
 
 const FEWEST = 200;
 
-/** M6: the interval of a rate of these lines of the request. */
+/** M6: the interval of the rate of these lines. */
 export function intervalOf(
   question: Question,
   { sold, returned, lines }: { sold: number; returned: number; lines: readonly LedgerLine[] },
@@ -16,7 +16,7 @@ export function intervalOf(
   return wilsonOf(returned, sold, effectOf(question, lines, [question.params]));
 }
 
-/** M6: of these lines of what `named` selects; of several, of them together. Parts are known of whole months alone. */
+/** M6: the design effect for these lines of what `named` selects, of several selections together. Parts are known only for whole months. */
 export function effectOf(
   question: Question,
   lines: readonly LedgerLine[],
@@ -32,7 +32,7 @@ export function effectOf(
   return 1 + correlationOfRequest(question, named) * (squares / sold - 1);
 }
 
-/** M6: that of the one category of what is named, else of the store, else 0. */
+/** M6: the correlation of the single category of what is named, else of the store, else 0. */
 export function correlationOfRequest(
   question: Question,
   named: readonly OracleParameters[] = [question.params],
@@ -44,7 +44,7 @@ export function correlationOfRequest(
   return own ?? correlationOf(question, null) ?? 0;
 }
 
-/** Of one part exactly, of several no less than that. */
+/** The sum of squared order sizes: exact for one part, an upper bound for several. */
 function squaresOfMonth(
   { ledger }: Question,
   lines: readonly LedgerLine[],
@@ -64,7 +64,7 @@ function squaresOfMonth(
   return Math.min(together, ...around);
 }
 
-/** A SKU by what it is sold as, variant by variant, a product and a vendor's products of a group by product and condition; else all in one. */
+/** The part of a line: for a SKU each listing, for a product or a vendor's products of a group each product and condition, else one part. */
 function partOf(line: LedgerLine, [first = {}]: readonly OracleParameters[]): string {
   const { productGid, used, sku, counterpartSku, vendor, variantId } = line;
   if (first["sku"] !== undefined) {
@@ -81,7 +81,7 @@ function partOf(line: LedgerLine, [first = {}]: readonly OracleParameters[]): st
   return first["product_gid"] !== undefined || isOfProducts ? JSON.stringify([productGid, used]) : "";
 }
 
-/** An order's units of another day are an order of their own. */
+/** Units that an order gained on another day count as a separate order. */
 function orderOf({ orderedDay, orderId }: LedgerLine): string {
   return `${orderedDay} ${orderId}`;
 }
@@ -91,7 +91,7 @@ export function squaresOf(lines: readonly LedgerLine[]): number {
   return orders.reduce((sum, order) => sum + order.reduce((units, { sold }) => units + sold, 0) ** 2, 0);
 }
 
-/** The categories of its products; null for none. */
+/** The categories of the selected products; null for none. */
 function categoriesOf({ ledger }: Question, params: OracleParameters): (string | null)[] {
   const { products } = ledger.catalogue;
   const categoryOf = (gid: string | null): string | null =>
@@ -116,7 +116,7 @@ function categoriesOf({ ledger }: Question, params: OracleParameters): (string |
 
 const correlations = new WeakMap<Question["ledger"], Map<string | null, number | null>>();
 
-/** One of a ledger is asked for with every rate. */
+/** Kept by ledger, since every rate needs it. */
 function correlationOf(question: Question, category: string | null): number | null {
   const known = correlations.get(question.ledger) ?? new Map<string | null, number | null>();
   correlations.set(question.ledger, known);
@@ -127,7 +127,7 @@ function correlationOf(question: Question, category: string | null): number | nu
   return correlation;
 }
 
-/** Order by order, from 0 to 1, of a category or (null) the store; null where too few orders had a return. */
+/** The correlation within orders, from 0 to 1, of a category or (null) the store; null if too few orders had a return. */
 function correlationOfOrders({ store, ledger }: Question, category: string | null): number | null {
   const windowDays = store.settings.primary_window_days;
   const last = latestCompleteMonth(store, windowDays);

@@ -2,7 +2,7 @@ import { dayOf, monthBefore, monthOf, monthsFrom } from "./calendar.ts";
 import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
 import type { OracleParameters, OracleStore } from "./store.ts";
 
-/** M5: which months of the requested range count, which do not, and how far months are complete. */
+/** M5: which months of the requested range count, which do not, and up to which month data is complete. */
 export function coveragePart(store: OracleStore, params: OracleParameters) {
   const [first, last] = [String(params["start_month"]), String(params["end_month"])];
   const counted = countedMonths(store, params, first, last);
@@ -21,7 +21,7 @@ export function latestCompleteMonth(store: OracleStore, windowDays: number): str
   return month;
 }
 
-/** M5: as many complete months as count, the newest of those before the range; null when none counts. */
+/** M5: the newest complete months before the range, as many as count in it; null when none counts. */
 export function comparedMonths(store: OracleStore, params: OracleParameters): string[] | null {
   const { months_included: length } = coveragePart(store, params);
   const windowDays = windowDaysOf(store, params);

@@ -1,7 +1,7 @@
 import { byCodePoint } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 
-/** Everything that can be selected, as `selector` says it; within a type by key, where the service goes by label. */
+/** All selectable entities with their `selector`; within a type sorted by key, while the service sorts by label. */
 export function listEntities({ ledger: { catalogue }, params }: Question): { data: unknown } {
   const type = params["type"] ?? "all";
   const categories = distinct(catalogue.products.map((product) => product.analyticsCategory));

@@ -4,7 +4,7 @@ import type { Question } from "./oracle.ts";
 import type { OracleStore } from "./store.ts";
 import { countedMonths, windowDaysOf } from "./selection.ts";
 
-/** The groups that M22 names, with every name by which it says that a reason belongs to one. */
+/** The groups of M22, each with the names of reasons that belong to it. */
 const NAMES: Record<string, readonly string[]> = {
   too_small: ["too_small", "too-small", "too small", "size-too-small"],
   too_large: ["too_large", "too-large", "too large", "size-too-large"],
@@ -16,13 +16,13 @@ const NAMES: Record<string, readonly string[]> = {
   other: ["other"],
 };
 const SIZE_NAMES = new Set(["size", "größe", "taille", "talla", "taglia"]);
-/** Sizes of the random stores as they grow. */
+/** Sizes of the random stores in ascending order. */
 const SIZES = ["s", "m", "l", "xl", "9.5", "10"];
 
 type Unit = { line: LedgerLine; size: string; day: number; group: string; isMapped: boolean; reason: string };
 type Beta = { alpha: number; beta: number };
 
-/** M22: the section fit; null but for a product with an option that is a size. */
+/** M22: the section fit; null unless a product with a size option is selected. */
 export function fitPart(question: Question) {
   const { store, ledger, selected, params } = question;
   const gid = params["product_gid"];
@@ -82,7 +82,7 @@ export function fitPart(question: Question) {
   };
 }
 
-/** By the first place at which a variant has it, then by name: the first that is called a size, else the first of sizes alone. */
+/** The first option named size, else the first whose values are all sizes; in order of the first position at a variant, then by name. */
 function sizeOptionOf({ ledger }: Question, gid: string): string | undefined {
   const options = ledger.catalogue.variants
     .filter((variant) => variant.productGid === gid)
@@ -125,13 +125,13 @@ function unitsIn(
   );
 }
 
-/** The group that the workspace has put a reason into, else the one of that name; null = none. */
+/** The group that the workspace assigned to a reason, else the one that M22 names; null = none. */
 function groupOf({ settings }: OracleStore, reason: string): string | null {
   const found = Object.entries(NAMES).find(([, names]) => names.includes(reason.toLowerCase()));
   return settings.reason_groups?.[reason.toLowerCase()] ?? found?.[0] ?? null;
 }
 
-/** Of the other products of the category, where 200 units or more of them have a reason, else of all other products. */
+/** The usual share: of the category's other products if at least 200 of their units have a reason, else of all other products. */
 function usualShare({ ledger }: Question, gid: string, group: string, units: readonly Unit[]): number {
   const categoryOf = (of: string | null) =>
     ledger.catalogue.products.find((product) => product.gid === of)?.analyticsCategory ?? null;
@@ -144,7 +144,7 @@ function usualShare({ ledger }: Question, gid: string, group: string, units: rea
   return (counted.filter((unit) => unit.group === group).length + 5) / (counted.length + 20);
 }
 
-/** Orders that sent back units of the size (null: of any, once for each size) with a stated reason, or with one of this group. */
+/** How many orders returned units of the size (null: any, counted once for each size) with a stated reason, or one of this group. */
 function returnsOf(units: readonly Unit[], size: string | null, group: string | null): number {
   const found = units.filter(
     (unit) =>
@@ -155,7 +155,7 @@ function returnsOf(units: readonly Unit[], size: string | null, group: string | 
   return new Set(found.map((unit) => JSON.stringify([unit.line.orderId, unit.size]))).size;
 }
 
-/** Shares of a size, held to its siblings, or (null) of all sizes, held to what is usual. */
+/** Compares the shares of a size with the other sizes', or (null) of all sizes with the usual ones. */
 function judge(
   all: readonly Unit[],
   sizes: readonly string[],
@@ -221,7 +221,7 @@ function bracketingOf(
   };
 }
 
-/** M23: units of returns with an exchange, and the one size that their order got on the day on which they came back. */
+/** M23: units of returns with an exchange, and the only size that their order gained on the day of the return. */
 function exchangesOf(
   { store, params, ledger }: Question,
   own: readonly LedgerLine[],

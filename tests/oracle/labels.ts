@@ -7,7 +7,7 @@ export type UnmatchedLabel = { month: string; minor: number };
 
 type Part = { line: LedgerLine; units: number; minor: number };
 
-/** M10: gives every label's parts to their lines; returns the labels that match nothing. Voided ones are none. */
+/** M10: adds every label's parts to their lines; returns the labels that match nothing. Voided labels are ignored. */
 export function splitLabels(
   labels: readonly ReturnLabelRow[],
   lines: readonly LedgerLine[],
@@ -27,7 +27,7 @@ export function splitLabels(
   return unmatched;
 }
 
-/** The lines of the return if they have units, else the returned lines of the order. */
+/** The lines of the return if it has units, else the returned lines of the order. */
 function partsOf(label: ReturnLabelRow, lines: readonly LedgerLine[]): Part[] {
   const ofReturn = lines.map((line) => {
     const requests = line.requests.filter((request) => request.returnId === label.return_id);
@@ -41,8 +41,8 @@ function partsOf(label: ReturnLabelRow, lines: readonly LedgerLine[]): Part[] {
 }
 
 /**
- * Whole minor units by share, rounded down; what is left goes by one to the largest remainders, ties by line id. A
- * credit is given out as a charge of its size.
+ * Splits an amount into whole minor units by share, rounded down; the rest goes one by one to the largest remainders, ties by line id.
+ * A credit is split like a charge of the same size.
  */
 function giveOut(signedMinor: number, parts: Part[]): void {
   const minor = Math.abs(signedMinor);

@@ -4,13 +4,13 @@ import { splitLabels, type UnmatchedLabel } from "./labels.ts";
 import { byCodePoint, minorOf, nearest } from "./numbers.ts";
 import type { OrderLineRow, RefundRow, ReturnRow, OracleReturnStatus, OracleStore } from "./store.ts";
 
-/** M8: why a unit came back; only the kind tells a stated "refund_only" from none at all. */
+/** M8: why a unit came back; the kind distinguishes a stated "refund_only" from the derived one. */
 export type Reason = { kind: "stated" | "refund_only" | "unspecified"; reason: string };
 
 const REFUND_ONLY: Reason = { kind: "refund_only", reason: "refund_only" };
 const UNSPECIFIED: Reason = { kind: "unspecified", reason: "unspecified" };
 
-/** What became of the units of an order line that were sold on one day; money in minor units. One entry of `returned` is one unit. */
+/** The units of an order line that were sold on one day, and their returns; money in minor units. One entry of `returned` is one unit. */
 export type LedgerLine = ResolvedLine & {
   orderId: string;
   lineId: string;
@@ -33,9 +33,9 @@ export type LedgerLine = ResolvedLine & {
   sells: boolean;
   placed: number;
   canceledDay: number | null;
-  /** What the source takes back by day; `cancel`: the reversals that are of restock type CANCEL, a second time. */
+  /** What the source takes back by day; reversals with restock type CANCEL are included twice, also as `cancel`. */
   booked: { day: number; kind: "edit" | "reversal" | "cancel"; units: number }[];
-  /** Of the line's first day: the returned units of all its days. */
+  /** On the entry of the line's first day: the returned units of all its days. */
   returnedOfLine: number;
   requests: { returnId: string; status: OracleReturnStatus; units: number }[];
   labels: { lagDays: number; minor: number }[];

@@ -6,7 +6,7 @@ import { createOracle } from "./oracle.ts";
 import type { OracleStore } from "./store.ts";
 
 for (const golden of readGoldenStores()) {
-  test(`${golden.rules.join(", ")}: the oracle gives the answers computed by hand for ${golden.name}`, () => {
+  test(`${golden.rules.join(", ")}: the oracle's answers equal those computed by hand for ${golden.name}`, () => {
     for (const request of golden.requests) {
       const answer = createOracle(storeOf(golden, request))(request.path, request.params);
       assert.equal(answer.status, request.status ?? 200, titleOf(request));
@@ -21,7 +21,7 @@ function storeOf({ files, as_of, workspace }: GoldenStore, request: GoldenReques
   return { files, as_of, settings: { ...workspace, full_leaderboards } };
 }
 
-/** What is expected of those members that the oracle answers; it knows no titles and echoes no parameters. */
+/** The expected values of members that the oracle computes; it knows no titles and echoes no parameters. */
 function sharedPart(expected: unknown, answer: unknown): unknown {
   if (Array.isArray(expected)) {
     return expected.map((entry, index) => sharedPart(entry, (answer as unknown[])[index]));

@@ -11,7 +11,7 @@ import type { OracleAnswer, OracleParameters, OracleStore } from "./store.ts";
 
 export type Oracle = (path: string, params: OracleParameters) => OracleAnswer;
 
-/** What a request asks of: the store, its booked rows, and what the request selects. */
+/** A request: the store, its ledger, and what the request selects. */
 export type Question = {
   store: OracleStore;
   ledger: OracleLedger;
@@ -20,8 +20,8 @@ export type Question = {
 };
 
 /**
- * A second reading of METRICS.md that shares no code with the service: it loops over the rows as given, unit by unit,
- * and is slow. `data` is the response's, but for texts that no rule is about; `meta` is what must appear in its meta.
+ * A second implementation of METRICS.md that shares no code with the service: it loops over the rows as given, unit by unit,
+ * and is slow. `data` is the response's without texts that no rule covers; `meta` is what must appear in its meta.
  */
 export function createOracle(store: OracleStore): Oracle {
   const ledger = ledgerOf(store);

@@ -2,7 +2,7 @@ import { amountOf, rateOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { countedMonths, windowDaysOf } from "./selection.ts";
 
-/** M23: unit by unit. An import has no refunds of amounts, so that figure is 0. */
+/** M23, unit by unit. Imports have no refunds without units, so that figure is 0. */
 export function outcomesPart({ store, ledger, selected, params }: Question) {
   const [first, last] = [String(params["start_month"]), String(params["end_month"])];
   const months = countedMonths(store, params, first, last);

@@ -27,13 +27,13 @@ import type { OracleStore } from "./store.ts";
 const many = <Draft>(draft: fc.Arbitrary<Draft>, minLength: number): fc.Arbitrary<Draft[]> =>
   fc.array(draft, { minLength, maxLength: 16, size: "max" });
 
-/** A random store; small, so that rules meet. */
+/** A random store, small so that rules interact. */
 export const randomStore: fc.Arbitrary<OracleStore> = fc
   .record({
     primary: oneOf(30, 30, 45, 7, 1, 365),
     minSold: fc.integer({ min: 1, max: 4 }),
     card: fc.integer({ min: 1, max: 4 }),
-    /** Half of them where a month ends or begins, or becomes complete for 30 days. */
+    /** Half of them at the beginning or end of a month, or when one becomes complete for 30 days. */
     asOf: fc.oneof(
       fc.integer({ min: 120, max: DAYS + 130 }),
       oneOf(242, 243, 272, 273, 274, 396, 425, 426, 427),

@@ -57,7 +57,7 @@ export function productRows(draft: Draft<typeof catalogueDraft>): OracleProduct[
   return rows.filter((_, index) => isDescribed[index]);
 }
 
-/** Size and colour of each variant; null = it has none. That of v7 is a size which is called otherwise. */
+/** Size and colour of each variant; null = it has none. The size option of v7 has another name. */
 const OPTIONS = [
   ["S", "Red"],
   ["M", "red"],

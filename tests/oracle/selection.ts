@@ -5,7 +5,7 @@ import type { OracleParameters, OracleStore } from "./store.ts";
 
 type Countable = Pick<LedgerLine, "sku" | "productGid" | "used" | "counterpartSku" | "vendor">;
 
-/** What a request is about; `null` when it names something the store never had. */
+/** What a request selects; `null` when it names something that the store never had. */
 export type Selected = {
   holds(line: Countable): boolean;
   /** Whether it is less than the whole store. */
@@ -13,7 +13,7 @@ export type Selected = {
   meta: Record<string, unknown>;
 } | null;
 
-/** M14: which lines a request takes. A vendor leaves only what is its own; leaderboards filter their rows by it instead. */
+/** M14: the lines that a request selects. A vendor selects only its own; leaderboards filter their rows by it instead. */
 export function selectionOf(
   ledger: OracleLedger,
   params: OracleParameters,
@@ -80,7 +80,7 @@ type Taken = {
   listed: readonly { sku: string | null; productGid: string | null }[];
 };
 
-/** The SKUs of the lines that count and of what the catalogue lists, within a vendor those that are its own. */
+/** The SKUs of the lines that count and of the listed catalogue entries; with a vendor only its own. */
 function skusOf(ledger: OracleLedger, params: OracleParameters, { holds, listed }: Taken): string[] {
   const { catalogue, lines } = ledger;
   const { vendor } = params;

@@ -104,11 +104,11 @@ export type StoreSettings = {
   min_sold_units: number;
   visible_card_size: number;
   full_leaderboards: boolean;
-  /** M22: reasons in lower case that the workspace has put into a group. */
+  /** M22: the groups that the workspace assigned to reasons, which are in lower case. */
   reason_groups?: Record<string, string>;
 };
 
-/** Of stores that are about something else. */
+/** The settings of stores that do not test settings. */
 export const USUAL_SETTINGS: StoreSettings = {
   currency_code: "EUR",
   primary_window_days: 30,
@@ -122,5 +122,5 @@ export type OracleStore = { settings: StoreSettings; as_of: string; files: Store
 /** Parameters of a request by their names on the wire. */
 export type OracleParameters = Record<string, string | number | boolean>;
 
-/** What the oracle answers: the data of the response, and those members of meta that say what was counted. */
+/** The oracle's answer: the response's data, and the members of meta that say what was counted. */
 export type OracleAnswer = { status: 200; data: unknown; meta: Record<string, unknown> } | { status: 400 };

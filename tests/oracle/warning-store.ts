@@ -2,7 +2,7 @@ import { mulberry32 } from "../../src/demo/random.ts";
 import type { StoreFiles } from "./store.ts";
 import { dayText } from "./calendar.ts";
 
-/** A line of a made store with what its rows mean, so that a loop over lines needs no classification. Days from 1970-01-01. */
+/** A line of a generated store with the meaning of its rows, so that a loop over lines needs no classification. Days from 1970-01-01. */
 export type MadeLine = {
   orderId: string;
   sku: string | null;
@@ -10,7 +10,7 @@ export type MadeLine = {
   used: boolean;
   orderedDay: number;
   soldUnits: number;
-  /** The one event that brings units back; money in minor units. */
+  /** The only event that returns units; money in minor units. */
   back: { day: number; units: number; refundMinor: number; reason: string | null } | null;
 };
 export type MadeProduct = { id: string; family?: string; analytics_category?: string };
@@ -18,7 +18,7 @@ export type WarningStore = { lines: MadeLine[]; products: MadeProduct[]; files: 
 
 const PRODUCTS = 9;
 const LINES_PER_DAY = 18;
-/** Keys that must survive SQL, JSON and the names of entities. */
+/** Keys with characters that are special in SQL, JSON and the names of entities. */
 const STRANGE_SKUS: readonly string[] = [`Q"uote's\\`, "tab:and:colon", "naïve ☂"];
 
 /**

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { STATEMENTS } from "../../src/store/database.ts";
 
-/** What a connection was asked: a statement with its name, or SQL text alone. */
+/** What was sent on a connection: a statement with its name, or only SQL text. */
 type Asked = { name?: string; text: string; values?: unknown[] } | string;
 
 /** A registered statement as a request ran it. */
@@ -25,7 +25,7 @@ export type AskedStatements = {
   stop(): void;
 };
 
-/** Records every statement that connections for requests are asked in this process, until it is stopped. */
+/** Records every statement on connections for requests in this process, until it is stopped. */
 export function recordStatements(): AskedStatements {
   const { prototype } = pg.Client;
   const original = Reflect.get(prototype, "query") as (...parameters: unknown[]) => unknown;
@@ -62,7 +62,7 @@ export function recordStatements(): AskedStatements {
   };
 }
 
-/** The registered statement; none if there is no such. On a Citus, a node gets it with the tables and the number of a shard. */
+/** The registered statement, if there is one. On Citus a node gets it with the tables and the number of a shard. */
 function registeredOf(asked: Asked): StatementCall[] {
   if (typeof asked === "string") return [];
   const { name = "", text, values = [] } = asked;

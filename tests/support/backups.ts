@@ -11,10 +11,10 @@ import { openConnections, type TestDatabase } from "./database.ts";
 import { execute, urlOfDatabase } from "./server.ts";
 import { migrate, MIGRATION_LOCK } from "../../src/store/migrate.ts";
 
-/** Keeps migrations waiting until the end of the transaction, as one that runs does. */
+/** Blocks migrations until the end of the transaction, as a running migration does. */
 export const HOLD_MIGRATION_LOCK = `select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
 
-/** A database that holds nothing. */
+/** An empty database. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"] ?? "";
   const name = `test_empty_${randomBytes(6).toString("hex")}`;
@@ -32,7 +32,7 @@ export async function createPlainDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-/** A database of one test with connections to it, both gone when the test ends. */
+/** A database of one test with connections to it; both are removed when the test ends. */
 export async function openDatabaseOf(context: TestContext, make = createEmptyDatabase) {
   const made = await make();
   const database = openConnections(made.url, { maxConnections: 3 });

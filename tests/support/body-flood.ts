@@ -1,9 +1,9 @@
 import { connect } from "node:net";
 
-/** What the flood is to do, as JSON in the first argument. */
+/** The plan of the flood, as JSON in the first argument. */
 export type FloodPlan = { port: number; path: string; connections: number; bodyBytes: number };
 
-/** What it came to: connections made, answers by status, bytes of bodies that were ready to be sent. */
+/** Its result: connections made, answers by status, bytes of bodies that were ready to be sent. */
 export type Flood = { connections: number; statuses: Record<string, number>; offeredBytes: number };
 
 // A process that sends large JSON bodies without a token, on several connections at once, until it gets a message.

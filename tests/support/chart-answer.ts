@@ -7,10 +7,10 @@ import { lastDayOfMonth, monthToDate } from "../../src/lib/month.ts";
 type Units = { soldUnits: number; returnedUnits: number };
 export type ChartAnswer = { name: string; body: { data: Record<string, unknown>; meta: object } };
 
-/** What the charts draw of a report; every text of a person or a source is `label`. */
+/** The data that charts draw from a report; every text of a person or a source is `label`. */
 export type ChartStory = {
   startMonth: number;
-  /** Of each order month, oldest first; the newest `openMonths` of them are open. */
+  /** One entry for each order month, oldest first; the newest `openMonths` of them are open. */
   months: readonly Units[];
   openMonths: number;
   windowDays: number | null;

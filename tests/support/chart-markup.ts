@@ -1,9 +1,9 @@
-/** The finding of a chart, as markup. */
+/** The title of a chart, as markup. */
 export function titleOf(markup: string): string {
   return /<p class="chart-title"[^>]*>(.*?)<\/p>/su.exec(markup)?.[1] ?? "";
 }
 
-/** What people read of it. */
+/** The visible text of markup. */
 export function textOf(markup: string): string {
   return markup
     .replaceAll(/<[^>]*>/gu, "")

@@ -5,7 +5,7 @@ import { after, before, type TestContext } from "node:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { startChromium } from "../docs-chromium.ts";
 
-/** The one browser of a process, started when it is first asked for. */
+/** The one browser of a process, started when first needed. */
 let started: ReturnType<typeof startChromium> | undefined;
 /** The port of this machine that the browser finds https://*.example at. */
 let httpsPort = 0;
@@ -15,7 +15,7 @@ after(async () => {
   if (found !== undefined && !("reason" in found)) await found.close();
 });
 
-/** The browser is told one port when it starts, and each place with a certificate has a port of its own. */
+/** The browser learns one port when it starts, but each https service has its own. */
 async function start(): Promise<Browser | { reason: string }> {
   const relay = createServer((socket) => {
     const passed = connect(httpsPort, "127.0.0.1");
@@ -46,7 +46,7 @@ export type TestBrowser = {
   readonly browser: Browser;
   /** Whether there is no Chromium; the test is skipped then. */
   isMissing(context: TestContext): boolean;
-  /** A page in a browser of one's own, with its own cookies and cache. */
+  /** A page in a separate browser, with its own cookies and cache. */
   withPage(context: TestContext, options: PageOptions, use: Use): Promise<void>;
 };
 

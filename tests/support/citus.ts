@@ -6,7 +6,7 @@ export const isCitus = (): boolean => process.env["RETURNS_TEST_CITUS"] === "1";
 
 const FEWEST_NODES = 2;
 
-/** The address of the coordinator, then those of its nodes; throws when there are fewer than two, which hides what nodes refuse. */
+/** The address of the coordinator, then those of its nodes; throws if there are fewer than two, which would hide refusals of nodes. */
 export async function listServers(serverUrl: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();

@@ -3,10 +3,10 @@ import { addNode, joinNodes, listServers } from "./citus.ts";
 import type { TestDatabase } from "./database.ts";
 import { execute, urlOfDatabase } from "./server.ts";
 
-/** A database over the servers of a cluster, its coordinator's address first; `joinLast` adds the node that was left out. */
+/** A database on the servers of a cluster, with the coordinator's address first; `joinLast` adds the node that was left out. */
 export type ClusterDatabase = TestDatabase & { urls: string[]; joinLast(): Promise<void> };
 
-/** An empty database of a cluster of its own; only with RETURNS_TEST_CITUS=1. */
+/** An empty database in a cluster of its own; only with RETURNS_TEST_CITUS=1. */
 export async function createClusterDatabase({ hasLast = true } = {}): Promise<ClusterDatabase> {
   const servers = await listServers(process.env["RETURNS_TEST_DATABASE_URL"] ?? "");
   const name = `test_cluster_${randomBytes(6).toString("hex")}`;

@@ -8,7 +8,7 @@ import { readConfig } from "../../src/config.ts";
 export type CollectedSpan = {
   traceId: string;
   spanId: string;
-  /** Empty for a span that this process sent no parent of. */
+  /** Empty for a span without a parent from this process. */
   parentSpanId: string;
   name: string;
   /** 1 internal, 2 server, 3 client. */
@@ -124,7 +124,7 @@ export function tracingEnvironment({ url }: Pick<Collector, "url">): Record<stri
   return { OTEL_EXPORTER_OTLP_ENDPOINT: url };
 }
 
-/** Does something while this process is traced; returns the spans of it, and the lines that tracing itself logged. */
+/** Does something while this process is traced; returns its spans, and the lines that tracing itself logged. */
 export async function traceWhile(
   collector: Collector,
   work: () => Promise<unknown>,
@@ -145,7 +145,7 @@ export async function traceWhile(
   return { spans: collector.spans.slice(before), logs };
 }
 
-/** The names below a span, each with those below it, in the order in which they began to be sent. */
+/** The names below a span, each with those below it, in the order in which they began. */
 export type SpanTree = { [name: string]: SpanTree };
 
 export function treeOf(spans: readonly CollectedSpan[], parentSpanId = ""): SpanTree {

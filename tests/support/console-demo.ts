@@ -6,7 +6,7 @@ import { TEST_SECRET } from "./secret.ts";
 import { startSeededService, type TestService } from "./service.ts";
 import { makeFolder } from "./folder.ts";
 
-/** The demo workspace as a first start makes it, with its alerts and sale events. */
+/** The demo workspace as a first start creates it, with its alerts and sale events. */
 export type ConsoleDemo = { service: TestService; demo: Demo; stop(): Promise<void> };
 
 /** Two years of orders end before this day. */

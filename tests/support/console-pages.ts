@@ -2,7 +2,7 @@ import { FILES, PAGES } from "../../src/console/registry.ts";
 
 export const MONTHS = "start_month=2025-01&end_month=2026-03";
 
-/** Every page of a workspace, and every file with the months that it needs. */
+/** Every page of a workspace; below, every file with the months that it needs. */
 export const PAGE_PATHS = PAGES.map(({ path }) => path);
 export const FILE_PATHS = FILES.map(({ path }) => `${path}?${MONTHS}`);
 export const ALL_PATHS = [...PAGE_PATHS, ...FILE_PATHS];

@@ -15,7 +15,7 @@ export type TestDatabase = { url: string; drop(): Promise<void> };
 
 /**
  * The initial content of a database. It is written once for all test files, into its own template; `write` returns
- * what tests need to know of it, as JSON has it.
+ * what tests need to know about it, as JSON.
  */
 export type Seed<Known> = { name: string; write: (url: string) => Promise<Known> };
 
@@ -23,30 +23,30 @@ export type Seed<Known> = { name: string; write: (url: string) => Promise<Known>
 export const templateName = "template_returns";
 
 /**
- * Test databases are of an installation whose keys an earlier version derived from TEST_SECRET, so that tests can make tokens and
- * seal credentials without opening them. `FORGET_KEYS` makes one that no secret was used with.
+ * Test databases are of an installation whose keys an earlier version derived from TEST_SECRET, so that tests can create tokens and
+ * encrypt credentials without opening the keys. `FORGET_KEYS` makes one with which no secret was used.
  */
 export const KEEP_TEST_KEYS = `insert into installation (secret_fingerprint)
   values ('\\x${rootFingerprint(TEST_SECRET).toString("hex")}')`;
 export const FORGET_KEYS = "delete from installation";
-/** Of the logins that every test server has. */
+/** Password of the logins that every test server has. */
 const LOGIN_PASSWORD = "a password of tests";
 
-/** A database as the login of a role, which is what a service uses. */
+/** A database's address with the login of a role, as a service uses it. */
 export function asRole(url: string, role: DatabaseRole): string {
   return loginUrl(url, role, LOGIN_PASSWORD);
 }
 
-/** The addresses of a database that a service of its own server would have. */
+/** The options of a service with an external database: an address for each role. */
 export function roleEnvironment(url: string): Record<string, string> {
   return Object.fromEntries(ROLES.map((role) => [`DATABASE_${role.toUpperCase()}_URL`, asRole(url, role)]));
 }
 
-/** Rights with a database itself are the one thing that a copy does not take over. */
+/** Rights on the database itself are the only thing that a copy does not include. */
 const closeCopy = (name: string): string =>
   `revoke temporary on database ${name} from public; grant temporary on database ${name} to ${groupOf("worker")}`;
 
-/** Tests of the schedule make its tasks due; in others nothing is polled by the clock until it was read. */
+/** Tests of the schedule make its tasks due; in other tests nothing is polled until it was read. */
 const STOP_SCHEDULE = [
   "update schedule set done_until = 'infinity'",
   "alter table data_source alter column poll_at set default '2999-01-01'",
@@ -92,7 +92,7 @@ export async function createTemplate(serverUrl: string): Promise<void> {
   await freeze(serverUrl, templateName);
 }
 
-/** What `serviceEnvironment` names. Roles belong to the server; on a Citus with the extension in this database they are made on its nodes, too. */
+/** The logins that `serviceEnvironment` names. Roles belong to the server; on Citus, with the extension in this database, they are also created on its nodes. */
 export async function createTestLogins(serverUrl: string): Promise<void> {
   const server = openConnections(serverUrl);
   try {
@@ -102,7 +102,7 @@ export async function createTestLogins(serverUrl: string): Promise<void> {
   }
 }
 
-/** Drops what earlier runs left on a server that outlives them: their schema may be older. */
+/** Drops the templates that earlier runs left on a server: their schema may be older. */
 async function dropTemplates(serverUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();
@@ -152,14 +152,14 @@ async function onEachServer(serverUrl: string, act: (server: string) => Promise<
   for (const server of servers) await act(server);
 }
 
-/** By files: to write each page to the log, too, takes three times as long. */
+/** Copies files: writing each page to the log as well takes three times as long. */
 const copyTemplate = (serverUrl: string, name: string, template: string): Promise<void> =>
   executeAlone(serverUrl, `create database ${name} template ${template} strategy file_copy`);
 
 const dropDatabase = (serverUrl: string, name: string): Promise<void> =>
   executeAlone(serverUrl, `drop database if exists ${name} with (force)`);
 
-/** PostgreSQL refuses to copy or drop a database while somebody is connected to it (55006), such as a Citus that ends slowly. */
+/** PostgreSQL refuses to copy or drop a database while something is connected to it (55006), such as Citus, which disconnects slowly. */
 async function executeAlone(serverUrl: string, statement: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -171,7 +171,7 @@ async function executeAlone(serverUrl: string, statement: string): Promise<void>
   }
 }
 
-/** Of the files that want a template at once one writes it. What is known of it is the comment on the database. */
+/** If several test files need a template at once, one writes it. The comment on the database holds what `write` returned. */
 async function ensureTemplate<Known>(
   serverUrl: string,
   template: string,

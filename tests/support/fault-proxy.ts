@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createConnection, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
-/** forward: a plain relay. refuse: nothing listens, open connections are reset. blackhole: all is taken, nothing passes. */
+/** forward: a plain relay. refuse: nothing listens, open connections are reset. blackhole: everything is accepted, nothing is forwarded. */
 type ProxyMode = "forward" | "refuse" | "blackhole";
 
-/** What takes a database away for longer than a test of `npm test` may. */
+/** Outages of a database that last too long for `npm test`; `npm run chaos` runs them. */
 export const FAULTS: readonly { mode: ProxyMode; seconds: number }[] = [
   { mode: "refuse", seconds: 5 },
   { mode: "refuse", seconds: 60 },
@@ -33,7 +33,7 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
       });
       from.on("error", () => to.destroy());
       from.on("close", () => {
-        // A black hole does not tell either side that the other one left.
+        // A black hole does not tell either side that the other one disconnected.
         if (mode === "blackhole") return;
         pairs.delete(pair);
         to.destroy();
@@ -49,7 +49,7 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     server = null;
     const closed = closing === null ? null : new Promise((done) => closing.close(done));
     for (const [client, upstream] of pairs) {
-      // One that is being shut down can no longer be reset.
+      // A connection that is being closed can no longer be reset.
       if (client.writable) client.resetAndDestroy();
       else client.destroy();
       upstream.destroy();

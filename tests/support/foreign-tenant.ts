@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** Stands in every text of another tenant; whoever else is served it has found a leak. */
+/** Part of every text of another tenant: if anybody else is served it, there is a leak. */
 export const CANARY = "zz9canary";
 
 type Column = {
@@ -13,9 +13,9 @@ type Column = {
 };
 
 /**
- * Gives workspace `toWorkspace` two copies of everything workspace `fromWorkspace` has, in every table that has a shop_key,
- * whatever it is called: one under the same keys with other numbers and texts, so that a join which forgets the
- * workspace changes an answer, and one with the canary in every text, keys included.
+ * Gives workspace `toWorkspace` two copies of everything that workspace `fromWorkspace` has, in every table with a shop_key:
+ * one under the same keys with other numbers and texts, so that a join without the workspace changes an answer, and one with
+ * the canary in every text, keys included.
  */
 export async function copyAsForeign(
   database: pg.Pool,
@@ -25,7 +25,7 @@ export async function copyAsForeign(
   const columns = await tenantColumns(database);
   const keyNames = new Set(columns.filter((column) => column.is_key).map((column) => column.column_name));
   for (const [table, own] of Map.groupBy(columns, (column) => column.table_name)) {
-    // What a person is or has there belongs to a member alone.
+    // The target has its own workspace; the other rows belong to one person.
     if (
       ["workspace", "shop_directory", "workspace_member", "weekly_digest", "removed_member"].includes(table)
     )
@@ -43,7 +43,7 @@ export async function copyAsForeign(
   await plantInWorkspace(database, ofWorkspace, toWorkspace);
 }
 
-/** What arrays of a type get at their end. */
+/** The element that is appended to arrays of a type. */
 const ADDED_ELEMENT: Readonly<Record<string, string>> = {
   _text: `'${CANARY}'`,
   _int4: "1000",

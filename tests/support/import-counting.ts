@@ -42,7 +42,7 @@ type Column =
 /** The rows of an import folder as text, file by file. */
 export type ReadFolder = Record<ImportFile, Record<Column, string>[]>;
 
-/** What became of one line, counted by looping over all documents; the tests' own view of M1 to M3. */
+/** The units of one line, counted by looping over all documents: the tests' own implementation of M1 to M3. */
 export interface CountedLine {
   orderedOn: string;
   sku: string;

@@ -1,4 +1,4 @@
-/** Percent-encoded values that have broken somebody's service before. */
+/** Percent-encoded values that have broken services before. */
 export const CORPUS = [
   "%00 a%00b %ED%A0%80 %ED%BF%BF %C0%AF %F5%80%80%80 %FF % %E2%80%AE%D7%A9 %F0%9F%98%80 %EF%BB%BF %EF%BF%BF e%CC%81",
   "%C2%85 %0D%0AX-Injected:%201 %5Cu0000 ';drop%20table%20cohort;-- %25_%5C __proto__ constructor null undefined [] {}",
@@ -8,7 +8,7 @@ export const CORPUS = [
   `${"9".repeat(400)} ${"a".repeat(513)} ${"%F0%9F%98%80".repeat(300)} ${"a".repeat(16_000)}`,
 ].flatMap((line) => line.split(" "));
 
-/** Texts that end an element, an attribute, a string or a program, in whatever they are pasted. */
+/** Texts that would end an element, an attribute, a string or a program. */
 const MARKUP = [
   "<script>alert(1)</script>",
   `"><img src=x onerror=alert(1)>`,
@@ -29,7 +29,7 @@ const MARKUP = [
 /** The names of people are the shortest texts. */
 const MOST_CHARACTERS = 100;
 
-/** What of it all is a text that a store can have: readable, short, and without control characters, which imports remove. */
+/** Those of all these values that a store's text can have: readable, short, and without control characters, which imports remove. */
 export const STORE_TEXTS: readonly string[] = [...new Set([...CORPUS.flatMap(decoded), ...MARKUP])]
   .filter((text) => text === text.trim() && text.length > 0 && text.length <= MOST_CHARACTERS)
   .filter((text) => text.isWellFormed() && !/\p{Cc}/u.test(text));

@@ -1,4 +1,4 @@
-/** The element of a return curve inside a window of so many days, or its end: SQL on a row of cohort (M4). */
+/** SQL on a row of cohort: the element of a return curve at the window's days, or its last one for lifetime (M4). */
 export function inside(column: string, windowDays: number | "lifetime"): string {
   const days = windowDays === "lifetime" ? "2147483647" : String(windowDays);
   return `coalesce(${column}[width_bucket(${days}, lag_days)], 0)`;

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
-/** Chromium without windows, Debian's `chromium-headless-shell`: it draws the same for a third of the processor's time. */
+/** Chromium without windows, Debian's `chromium-headless-shell`: the same rendering in a third of the processor time. */
 const SHELL = "/usr/lib/chromium/chromium-headless-shell";
 const PLACES = [SHELL, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const INSTALL_TIMEOUT_MS = 300_000;
@@ -12,8 +12,8 @@ export function findChromium(): string | undefined {
 }
 
 /**
- * Installs Debian's Chromium where there is none, or only one with windows, and that is allowed; returns why there is still none,
- * null = there is one. Not for test files, which run side by side: the program is in its place long before it can run.
+ * Installs Debian's Chromium if there is none, or only one with windows, and installing is allowed; returns why there is still none,
+ * null = there is one. Not for test files, which run in parallel: the file exists long before the program can run.
  */
 export function installChromium(): string | null {
   const found = findChromium();

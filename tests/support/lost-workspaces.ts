@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { isCitus } from "./citus.ts";
 
-/** What changes in these tables is part of every run, webhook, upkeep and delivery of a shop, and of its usage. */
+/** Every run, webhook, upkeep and delivery of a shop changes one of these tables, and so does its usage. */
 const TABLES = [
   "sync_request",
   "sync_run",
@@ -10,12 +10,12 @@ const TABLES = [
   "usage_detail",
   "audit_event",
 ];
-/** Nobody listens there. */
+/** Nothing listens on this port. */
 const UNUSED_PORT = 1;
 
 /**
- * Lets the rows of the first of these shops be out of reach until `find`: on a Citus, its node with all shops on it; on one
- * server, a trigger refuses the shop's statements. At least one of the shops is elsewhere.
+ * Makes the rows of the first of these shops unreachable until `find`: on Citus with all shops of its node; on one server a
+ * trigger refuses the shop's statements. At least one of the shops stays reachable.
  */
 export async function loseWorkspace(
   pool: pg.Pool,

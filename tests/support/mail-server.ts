@@ -14,7 +14,7 @@ export async function startMailServer(
   const server = new SMTPServer({
     authOptional: true,
     logger: false,
-    // Otherwise without a certificate of a known authority.
+    // Without a trusted certificate there is no STARTTLS.
     ...(smtp.tls === undefined ? { disabledCommands: ["STARTTLS"] } : {}),
     onData: (stream, session, done) => {
       const chunks: Buffer[] = [];
@@ -23,7 +23,7 @@ export async function startMailServer(
         const [head = "", ...body] = Buffer.concat(chunks).toString("utf8").split("\r\n\r\n");
         mails.push({
           to: session.envelope.rcptTo.map(({ address }) => address),
-          // Long lines of the head are folded.
+          // Unfolds long header lines.
           text: [head.replaceAll(/\r\n[ \t]+/gu, " "), ...body].join("\r\n\r\n"),
         });
         done();

@@ -28,7 +28,7 @@ export function matchSnapshot(name: string, text: string): void {
   );
 }
 
-/** What is done to see what follows, a line each. */
+/** The steps of a test, one a line. */
 export function readLines(name: string): string[] {
   return readFileSync(join(FOLDER, name), "utf8").trimEnd().split("\n");
 }
@@ -38,7 +38,7 @@ export function snapshotsIn(folder: string): string[] {
   return readdirSync(join(FOLDER, folder)).toSorted();
 }
 
-/** Tests have made nothing of a later day by themselves: it follows from the clock. */
+/** Later days in texts come from the clock: tests themselves only use earlier ones. */
 const LAST_FIXED_DAY = "2026-07-31";
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 const ISO = /(?<day>\b\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?/gu;
@@ -72,7 +72,7 @@ export function withoutVarying(text: string): string {
     });
 }
 
-/** A page as lines, an element each; `hasFrame`: with its header and navigation. */
+/** A page as lines, one for each element; `hasFrame`: with its header and navigation. */
 export function pageLines(markup: string, hasFrame: boolean): string[] {
   const root = readMarkup(
     markup

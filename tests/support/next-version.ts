@@ -6,7 +6,7 @@ import { makeFolder } from "./folder.ts";
 const PROJECT = dirname(dirname(import.meta.dirname));
 const CODE = ["package.json", "METRICS.md", "CHANGELOG.md", "src", "docs", "tests/support/server-entry.ts"];
 
-/** A version after this one: its code, and more migrations. */
+/** A later version: this one's code with more migrations. */
 export type NextVersion = {
   /** Its server, for `startServerProcess`. */
   entry: string;

@@ -15,7 +15,7 @@ export const PUBLIC_URL = "https://returns.example";
 
 export type ApprovalService = Awaited<ReturnType<typeof startApprovalService>>;
 
-/** A service that shops approve, and a browser that keeps its cookie. */
+/** A service with an app that shops approve, and a browser that keeps its cookie. */
 export async function startApprovalService() {
   const service = await startTestService({ ...APP_OPTIONS, PUBLIC_URL });
   const simulators: ShopifySimulator[] = [];
@@ -89,12 +89,12 @@ export async function startApprovalService() {
   };
 }
 
-/** What a page that goes no further says. */
+/** The sentence of a page that ends the installation. */
 export async function sentenceOf(response: Response): Promise<string> {
   for (const [name, value] of Object.entries(COMMON_HEADERS)) assert.equal(response.headers.get(name), value);
   assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
   return /<p>(.*)<\/p>/u.exec(await response.text())?.[1] ?? "";
 }
 
-/** Of a query that is signed now. */
+/** The timestamp of a query that is signed now. */
 export const timestamp = (): string => String(Math.floor(Date.now() / 1000));

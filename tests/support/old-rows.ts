@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Tenant } from "./tenants.ts";
 
-/** Rows that grow old, at the moments that a test wants. */
+/** Rows that expire, with the times that a test sets. */
 
 type Shop = Pick<Tenant, "shopKey">;
 

@@ -14,12 +14,12 @@ import { serviceEnvironment, type TestService } from "./service.ts";
 export type TestOperations = {
   admitMember: AdmitMember;
   operationOf(endpoint: Endpoint): Operation;
-  /** What a member is answered, as text; a query string asks. Throws `ApiError`. */
+  /** A member's answer to a query string, as text. Throws `ApiError`. */
   read(admission: MemberAdmission, endpoint: Endpoint, query: string): Promise<string>;
   stop(): Promise<void>;
 };
 
-/** The operations of a service's database, joined as the service joins them, with options of one's own. */
+/** The operations on a service's database, assembled as the service does, with the given options. */
 export async function openOperations(
   service: TestService,
   options: Record<string, string> = {},

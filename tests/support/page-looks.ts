@@ -18,8 +18,8 @@ const AXE_OPTIONS = {
 };
 
 /**
- * What is wrong with how a page looks, at its width or at others, and with every disclosure open, each beside the name of what is looked at. Contrast is looked at by
- * `paleTexts` alone, which is stricter and quicker than axe-core; in the dark nothing else differs.
+ * What is wrong with a page's looks, at its width or at others, and with every disclosure open; each entry begins with `name`. Contrast
+ * is only checked by `paleTexts`, which is stricter and faster than axe-core; in the dark nothing else differs.
  */
 export async function wrongLooks(page: Page, name: string, widths?: readonly number[]): Promise<string[]> {
   const { width: ownWidth, height } = page.viewportSize() ?? { width: 0, height: 0 };
@@ -45,7 +45,7 @@ export async function sidewaysScroll(page: Page): Promise<number> {
   return page.evaluate(OVERFLOW);
 }
 
-/** In a page. */
+/** The same as an expression to evaluate in a page. */
 export const OVERFLOW =
   "Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)";
 
@@ -61,10 +61,10 @@ export async function layoutShift(page: Page): Promise<number> {
   })`);
 }
 
-/** The kinds of elements that axe-core has looked at in this process. */
+/** The kinds of elements that axe-core has examined in this process. */
 const examined = new Set<string>();
 
-/** Whether a page has a kind of element, or a heading after another, that no page before it had: axe-core would find nothing else. */
+/** Whether a page has a kind of element, or an order of headings, that no earlier page had: axe-core would find nothing else. */
 function areNew(kinds: readonly string[]): boolean {
   const fresh = kinds.filter((kind) => !examined.has(kind));
   for (const kind of fresh) examined.add(kind);
@@ -72,8 +72,8 @@ function areNew(kinds: readonly string[]): boolean {
 }
 
 /**
- * Each element by what the rules judge: its parent, its attributes, whether what it refers to is there, and whether it is empty.
- * Numbers of a class are shades, and no rule reads what a slider says.
+ * Each element by what the rules judge: its parent, its attributes, whether the elements that it refers to exist, and whether it is
+ * empty. Numbers in a class are shades, and no rule reads the text of a slider.
  */
 const KINDS = `(() => {
   const isThere = (ids) => ids.split(" ").every((id) => id === "" || document.getElementById(id) !== null);
@@ -153,8 +153,8 @@ const SMALL_TEXTS = `[...document.querySelectorAll("svg text")]
   .map(([height, text]) => "the text " + text + " is " + height + " px high")`;
 
 /**
- * Opens every disclosure at once, those of one group too, and examines the page once its scripts have heard of that: each
- * question of its own to the browser takes longer than its answer. In the dark no kinds are told.
+ * Opens every disclosure at once, also those of one group, and examines the page after its scripts have handled that: all in one
+ * evaluation, since each round trip to the browser takes longer than the work. In the dark no kinds are returned.
  */
 const OPENED = `(async () => {
   document.querySelectorAll("details").forEach((each) => { each.removeAttribute("name"); each.open = true; });

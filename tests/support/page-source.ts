@@ -5,15 +5,15 @@ import { setCursor, type SourceKind } from "../../src/store/queries/data-source.
 import { SourceFailed, SourceRefused, type Connector, type SyncContext } from "../../src/sync/connector.ts";
 import { publishLabelRun, publishStoreRun } from "../../src/sync/publish.ts";
 
-/** A source of numbered records over HTTP, one a page, that does as a test says. */
+/** A source of numbered records over HTTP, one a page, controlled by the test. */
 export type PageSource = {
   address: string;
   records: number;
-  /** Every page that was asked for, as `shop page`. */
+  /** Every requested page, as `shop page`. */
   asked: string[];
-  /** Answers of a shop: anything but 200 is sent instead of a page. */
+  /** The status for a shop: any but 200 is sent instead of a page. */
   statusOf: Map<string, number>;
-  /** From now on this page and later ones are answered after `release` only: a run that asks for one is under way. */
+  /** From now on this page and later ones are only answered after `release`, which keeps a run running. */
   hold(fromPage: number): void;
   release(): void;
   stop(): Promise<void>;
@@ -57,7 +57,7 @@ export async function startPageSource(): Promise<PageSource> {
   return source;
 }
 
-/** Reads a page source, page by page: each is stored together with the place to go on from. */
+/** Reads a page source, page by page: each is stored together with the position of the next. */
 export function pageConnector(page: PageSource, source: string, kind: SourceKind): Connector {
   return {
     source,
@@ -82,7 +82,7 @@ async function readPages(page: PageSource, source: string, context: SyncContext)
         [shopKey, source, answer.record],
       );
       await setCursor(connection, shopKey, source, { page: answer.isLast ? 0 : next });
-      // A later run starts over, with records that are not there yet.
+      // A later run starts over and inserts the same records.
       if (answer.isLast) {
         await connection.client.query("delete from pending_record where shop_key = $1 and source = $2", [
           shopKey,

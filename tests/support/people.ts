@@ -7,7 +7,7 @@ export type Person = { userId: string; userName: string; sessionHash: Buffer };
 
 const HOUR_MS = 3_600_000;
 
-/** Somebody who is signed in. */
+/** A signed-in person. */
 export async function createPerson(database: pg.Pool): Promise<Person> {
   const userName = `person-${randomBytes(4).toString("hex")}`;
   const { rows } = await database.query<{ user_id: string }>(

@@ -14,8 +14,8 @@ export function findPromtool(): string | undefined {
 }
 
 /**
- * Takes promtool out of Debian's package of Prometheus, which is not installed: that would start a server. Returns why there
- * is none, null = there is one. Not for test files, which run side by side.
+ * Extracts promtool from Debian's package of Prometheus, without installing it, which would start a server. Returns why there
+ * is none, null = there is one. Not for test files, which run in parallel.
  */
 export function fetchPromtool(): string | null {
   if (findPromtool() !== undefined) return null;
@@ -41,7 +41,7 @@ export function fetchPromtool(): string | null {
   }
 }
 
-/** What promtool says of files that it is given by name; throws with its output when it is not content. */
+/** The output of promtool for these files by name; throws with it if promtool reports an error. */
 export function runPromtool(args: readonly string[], files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), "returns-promtool-"));
   try {

@@ -1,4 +1,4 @@
 import fc from "fast-check";
 
-/** Preloaded where a run has a seed (scripts/test.ts): property tests draw from it, too. */
+/** Preloaded if a run has a seed (scripts/test.ts): property tests use it, too. */
 fc.configureGlobal({ seed: Number(process.env["RETURNS_TEST_SEED"]) });

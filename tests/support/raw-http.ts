@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 /** What a server sent on a connection, unchanged. */
 export type RawAnswer = { status: number; headers: string; body: string };
 
-/** One connection, for what no HTTP client would send. */
+/** One connection, for requests that no HTTP client would send. */
 export type RawConnection = {
   socket: Socket;
   send: (text: string) => void;
@@ -22,7 +22,7 @@ export async function openRaw(address: string): Promise<RawConnection> {
     text += chunk.toString("latin1");
     wake();
   });
-  // A server that stops reading resets a connection that goes on sending.
+  // A server that stops reading resets a connection that keeps sending.
   socket.on("error", () => {});
   socket.on("close", () => {
     isClosed = true;

@@ -15,7 +15,7 @@ export type Behaviour = number | "hang" | { status: number; headers: Record<stri
 /** A receiver of messages on this machine that answers as instructed. */
 export type Receiver = {
   url: string;
-  /** Every request in its order, whatever it was answered. */
+  /** Every request in order, whatever its answer. */
   received: Received[];
   /** Answers this way until changed. */
   answer(behaviour: Behaviour): void;

@@ -1,8 +1,8 @@
 import type pg from "pg";
 
 /**
- * Has the database refuse new and changed rows of a table that fit the condition; the error says the name. A constraint, since a
- * Citus takes no trigger on a distributed table. Resolves to what takes it back.
+ * Makes the database refuse new and changed rows of a table that match the condition; the error has the name. By a constraint, since
+ * Citus allows no trigger on a distributed table. Resolves to a function that removes it.
  */
 export async function refuseRows(
   database: pg.Pool,

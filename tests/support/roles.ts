@@ -6,7 +6,7 @@ import type { Privilege, DatabaseRole } from "../../src/store/role-rights.ts";
 
 const ROLES_FILE = join(import.meta.dirname, "../../deploy/roles.sql");
 
-/** Runs deploy/roles.sql as psql does, with its variables. */
+/** Runs deploy/roles.sql as psql would, with its variables. */
 export async function runRolesFile(url: string, variables: Readonly<Record<string, string>>): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -46,10 +46,10 @@ export const REFUSED = "42501";
 
 type Try = Privilege | "truncate" | "alter" | "drop" | "index";
 
-/** What each try does to a table: nothing but asking for the right. */
+/** The statement of each try, which changes nothing but needs the right. */
 function statementOf(kind: Try, table: string, columns: readonly string[]): string {
   const [column = ""] = columns;
-  // A Citus refuses to change the key of a workspace, before it asks for rights.
+  // Citus refuses to change the key of a workspace before it checks rights.
   const changed = columns.length > 1 ? columns.filter((name) => name !== "shop_key") : columns;
   return {
     select: `select ${columns.join(", ")} from ${table} limit 0`,
@@ -103,7 +103,7 @@ export async function connectAs(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** Of every role what surprises; `urlOf`: the address of the database as its login. */
+/** The differences of every role; `urlOf`: the database's address with its login. */
 export async function surprisesOf(urlOf: (role: DatabaseRole) => string, owner: pg.Pool): Promise<string[]> {
   const ofRoles = ROLES.map(async (role) => {
     const client = await connectAs(urlOf(role));

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 
-/** SQL of a database that version 0.2.0 has made: its schema, as the catalogue had it, and rows in every table. */
+/** SQL of a database of version 0.2.0: its schema, from the catalogue, and rows in every table. */
 export const OF_0_2_0 = readFileSync(join(import.meta.dirname, "../upgrade/0.2.0.sql"), "utf8");
 
 /** Everything of a schema that a migration can change, as one line each. Citus hides its shards only in pg_class. */

@@ -20,13 +20,13 @@ export const RULES = (parse(RULES_TEXT) as { groups: { rules: Rule[] }[] }).grou
   ({ rules }) => rules,
 );
 
-/** What Prometheus has after it asked a server once: its samples by series, and which of them only ever rise. */
+/** What Prometheus has after one scrape of a server: samples by series, and which series are counters. */
 export type Scrape = { values: ReadonlyMap<string, number>; counters: ReadonlySet<string> };
 
 const TARGET = 'job="returns-analytics", instance="server-1:9090"';
 const UP = `up{${TARGET}}`;
 
-/** Asks as Prometheus does: with the labels of the target, and `up` beside what was answered. */
+/** Scrapes as Prometheus does: with the labels of the target, and with `up`. */
 export async function scrape(address: string): Promise<Scrape> {
   const text = await fetch(`${address}/metrics`).then(
     (answer) => answer.text(),
@@ -35,7 +35,7 @@ export async function scrape(address: string): Promise<Scrape> {
   return readScrape(text);
 }
 
-/** What was answered as Prometheus keeps it; null = nothing. */
+/** An answer as Prometheus stores it; null = no answer. */
 export function readScrape(text: string | null): Scrape {
   const values = new Map([[UP, text === null ? 0 : 1]]);
   const counters = new Set<string>();
@@ -53,20 +53,20 @@ export function readScrape(text: string | null): Scrape {
   return { values, counters };
 }
 
-/** A target that Prometheus does not have. */
+/** An unknown target: no samples at all. */
 export const NOTHING: Scrape = { values: new Map(), counters: new Set() };
 
-/** Two scrapes of a state, and what was asked between them. */
+/** Two scrapes of a state. */
 export type Observed = readonly [first: Scrape, last: Scrape];
 
 const HEALTHY_SCRAPES = 20;
-/** From here on scrapes are ten minutes apart, so that a test of days does not take long. */
+/** For longer states scrapes are ten minutes apart, so that a test of days does not take long. */
 const LONG_MINUTES = 10 * 60;
 
 /**
- * What Prometheus says of these rules when a server is healthy for twenty scrapes and then in a state for `minutes`. With each
- * scrape counters rise as they did between the two of the state, and ages that grew go on to grow. Throws unless no alert is
- * pending or firing at the end of the healthy part, and all of `firing` and none of `silent` are at the end of the other.
+ * Evaluates these rules for a server that is healthy for twenty scrapes and then in a state for `minutes`. With each scrape
+ * counters rise as between the two scrapes of the state, and growing ages continue to grow. Throws unless no alert is pending or
+ * firing at the end of the healthy part, and all of `firing` and none of `silent` fire at the end of the other.
  */
 export function checkRules(
   healthy: Observed,
@@ -116,7 +116,7 @@ function isUsed(series: string): boolean {
   return USED.has(series.slice(0, series.indexOf("{")));
 }
 
-/** How a series goes: its first value and what each scrape adds, while healthy and in the state; null = it is not there. */
+/** The course of a series: its first value and the change with each scrape, while healthy and in the state; null = absent. */
 type Course = { before: number | null; rise: number; after: number | null; growth: number };
 
 function courseOf(series: string, healthy: Observed, state: Observed, stepSeconds: number): Course {

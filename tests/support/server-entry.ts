@@ -13,7 +13,7 @@ const service = await startService(config, installation, pino({ level: config.lo
 console.log(JSON.stringify({ address: service.address }));
 process.once("SIGTERM", () => void stop());
 
-/** Nothing ends the process but that nothing is left open. */
+/** The process must end by itself once everything is closed. */
 async function stop(): Promise<void> {
   await service.stop();
   await installation.close();

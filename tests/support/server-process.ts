@@ -51,7 +51,7 @@ export async function startServerProcess(
   };
 }
 
-/** Of a process; 0 where /proc is not there, or the process has ended. */
+/** Resident memory of a process; 0 without /proc, or if the process has ended. */
 export function residentMb(pid: number): number {
   try {
     const [, kilobytes = "0"] = /^VmRSS:\s+(\d+)/mu.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];

@@ -5,7 +5,7 @@ import { openConnections } from "./database.ts";
 import { dumpOf, ROLLUP_TABLES } from "./import-workspace.ts";
 import { createTenant, createTokenOf, insertRows, type Tenant, type TenantOptions } from "./tenants.ts";
 
-/** What the small store sells, when, and what comes back of it. */
+/** The months in which the small store sells. */
 export const STORE_MONTHS = Array.from({ length: 18 }, (_, index) =>
   new Date(Date.UTC(2025, index, 1)).toISOString().slice(0, 7),
 );
@@ -57,7 +57,7 @@ const UNMATCHED_LABEL = {
   currency_code: "EUR",
 };
 
-/** Requests of a token that is gone, on a day long ago. */
+/** Requests of a deleted token, on a day long ago. */
 const USAGE_DETAIL = {
   day: "2026-01-01",
   token_id: "gone",
@@ -68,7 +68,7 @@ const USAGE_DETAIL = {
   quota_requests: 0,
 };
 
-/** Alerts of one workspace, of which every fourth is a person's own. */
+/** Alerts of one workspace, of which every fourth is for one person. */
 function alertRows() {
   return Array.from({ length: 12 }, (_, index) => ({
     alert_id: `alert-${String(index).padStart(2, "0")}`,
@@ -81,12 +81,12 @@ function alertRows() {
     link_url: "https://app.example/alerts",
     link_label: "Open",
     metadata: { sku: "JACKET-M" },
-    // Three at a time share an instant.
+    // Every three share an instant.
     created_at: `2026-06-0${1 + Math.floor(index / 3)}T08:00:00.123456Z`,
   }));
 }
 
-/** An endpoint to which nothing is delivered: its cursor is after every alert. */
+/** An endpoint without deliveries: its cursor is after every alert. */
 function endpointRows() {
   return [
     {
@@ -106,7 +106,7 @@ function endpointRows() {
   ];
 }
 
-/** An upload that is being sent, with one part. */
+/** An unfinished upload, with one part. */
 function uploadRows() {
   const upload = { upload_id: crypto.randomUUID() };
   const bytes = "\\x6f";
@@ -136,8 +136,8 @@ export async function createSmallStore(database: pg.Pool, options: TenantOptions
 }
 
 /**
- * A store small enough to know by heart: three products, six SKUs (one used, one without a vendor), eighteen order
- * months with returns, refunds and labels, and at least one row in every table of a workspace.
+ * A small store: three products, six SKUs (one used, one without a vendor), eighteen order months with returns, refunds
+ * and labels, and at least one row in every table of a workspace.
  */
 export async function seedSmallStore(database: pg.Pool, shopKey: number): Promise<void> {
   await insertTables(database, shopKey, { ...catalogueRows(), ...factRows() });
@@ -147,7 +147,7 @@ export async function seedSmallStore(database: pg.Pool, shopKey: number): Promis
   await insertApp(database, shopKey);
 }
 
-/** A person of the workspace's own. */
+/** A member of the workspace. */
 async function insertMember(database: pg.Pool, shopKey: number): Promise<void> {
   const person = { user_id: crypto.randomUUID(), name: `owner of ${shopKey}` };
   await insertRows(database, "console_user", [person]);
@@ -165,7 +165,7 @@ async function insertMember(database: pg.Pool, shopKey: number): Promise<void> {
   });
 }
 
-/** An app that a member let in, and that has never exchanged its code: no list shows it. */
+/** An app that a member allowed and that has never exchanged its code: no list shows it. */
 async function insertApp(database: pg.Pool, shopKey: number): Promise<void> {
   const at = "2026-07-01T05:00:00Z";
   const { tokenId } = await createTokenOf(database, shopKey, { expiresAt: at });
@@ -185,7 +185,7 @@ async function insertApp(database: pg.Pool, shopKey: number): Promise<void> {
   });
 }
 
-/** What the facts of every small store in a currency roll up to: computed once in a process, because it takes longest. */
+/** The rollups of every small store in a currency: computed once in a process, because they take longest. */
 const rolledUp = new Map<string, Record<string, object[]>>();
 
 async function insertRollup(database: pg.Pool, shopKey: number): Promise<void> {
@@ -313,7 +313,7 @@ function entity(
   };
 }
 
-/** One order line per SKU and month; all its returns come on one day, so that every window holds them. */
+/** One order line per SKU and month; all its returns are on one day, inside every window. */
 function factRows() {
   const lines = SKUS.flatMap((sku, skuIndex) =>
     STORE_MONTHS.map((month, monthIndex) => ({

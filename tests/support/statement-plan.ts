@@ -11,7 +11,7 @@ import { createTestDatabase, openConnections } from "./database.ts";
 const GENERIC_PLAN_SINCE = 160_000;
 const SOURCES = join(import.meta.dirname, "../../src");
 
-/** They ask a Citus about itself. */
+/** Statements about Citus itself. */
 const OF_CITUS =
   /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_workspace_node|list_shard_tables|find_node_place|is_on_node|is_coordinator|is_distributed)$/u;
 
@@ -55,7 +55,7 @@ export async function lacksPlans(): Promise<string | false> {
   }
 }
 
-/** Looks at every statement but those that only a Citus can plan, in one transaction with the tables of a run. */
+/** Visits every statement except those that only Citus can plan, in one transaction with the tables of a run. */
 export async function forEachStatement(
   database: Database,
   look: (connection: Connection, statement: Statement) => Promise<void>,
@@ -93,7 +93,7 @@ export async function planOf(connection: Connection, statement: Statement): Prom
   return rows[0]?.["QUERY PLAN"][0]?.Plan ?? null;
 }
 
-/** Of each type of parameter, a value to plan with. */
+/** A value to plan with for each type of parameter. */
 const VALUES: Readonly<Record<string, string>> = {
   bigint: "1",
   integer: "1",
@@ -111,7 +111,7 @@ const VALUES: Readonly<Record<string, string>> = {
 };
 const valueOfType = (type: string): string => VALUES[type] ?? (type.endsWith("[]") ? "'{}'" : "'x'");
 
-/** Has the database plan a statement with values, as a Citus does before it runs one; throws what it refuses. */
+/** Plans a statement with values, as Citus does before it runs one; throws the refusal. */
 export async function planWithValues(client: Connection["client"], text: string): Promise<void> {
   const select = text.replace(/^\s*declare \w+ no scroll cursor for/u, "");
   if (!/^\s*(?:select|insert|update|delete|with)\b/u.test(select)) return;
@@ -130,7 +130,7 @@ export async function planWithValues(client: Connection["client"], text: string)
 /** A node and all below it. */
 export const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-/** What becomes the first column of the rows to insert: as the plan's top says it, and as each node below does. */
+/** The first column of the rows to insert, at the top of the plan and at each node below. */
 export function firstOutputs(node: PlanNode): string[] {
   const rows = node.Plans?.find((plan) =>
     ["Outer", "Subquery", "Member"].includes(plan["Parent Relationship"] ?? ""),
@@ -139,8 +139,8 @@ export function firstOutputs(node: PlanNode): string[] {
 }
 
 /**
- * What of a plan Citus computes apart from the node of the shop: a join of a table of the session with one of `tables`, or an
- * insert into one of them that is not the statement itself; null = nothing.
+ * The part of a plan that Citus does not compute on the shop's node: a join of a temporary table with one of `tables`, or an
+ * insert into one of them that is not the statement itself; null = none.
  */
 export function partApart(plan: PlanNode, tables: ReadonlySet<string>): string | null {
   const nodes = nodesOf(plan);

@@ -14,7 +14,7 @@ export async function withStoreFolder<Result>(
   return use(folder);
 }
 
-/** One CSV file per member; columns are those that any of its rows has. A file without rows has a header only. */
+/** One CSV file per member, with all columns that any of its rows has. A file without rows has only a header. */
 export async function writeStoreFolder(folder: string, files: StoreFiles): Promise<void> {
   for (const [name, rows] of Object.entries(files)) {
     await writeFile(join(folder, `${name}.csv`), csvOf(name, rows));

@@ -1,6 +1,6 @@
 import type { TestService } from "./service.ts";
 
-/** Runs `work` while a table and its view of one shop are away: what reads it fails with 42P01. */
+/** Runs `work` while a table and its view of one shop are missing: reading it fails with 42P01. */
 export async function withoutTable<Result>(
   database: TestService["database"],
   table: string,

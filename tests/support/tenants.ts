@@ -20,7 +20,7 @@ export type TenantOptions = {
 
 export const AMPLE_QUOTA = 1_000_000;
 
-/** A workspace that may do everything unless told otherwise, on a separate plan, with one token. */
+/** A workspace on its own plan, by default with all rights, with one token. */
 export async function createTenant(database: pg.Pool, options: TenantOptions = {}): Promise<Tenant> {
   const shopKey = await reserveWorkspace(database);
   const shopDomain = `shop-${shopKey}.example`;

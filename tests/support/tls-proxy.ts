@@ -4,7 +4,7 @@ import { createServer } from "node:https";
 import { request } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** TLS in front of a service, as a proxy that passes everything on, the Host too. */
+/** TLS in front of a service, as a proxy that forwards everything, including Host. */
 export type TlsProxy = {
   port: number;
   /** From now on requests come from another address of this machine, with a fresh limit. */
@@ -14,7 +14,7 @@ export type TlsProxy = {
 
 const certificate = (name: string): Buffer => readFileSync(new URL(`tls/${name}`, import.meta.url));
 
-/** The certificate is for returns.example, self-signed, and for tests alone. */
+/** The certificate is self-signed for returns.example, only for tests. */
 export async function startTlsProxy(address: string): Promise<TlsProxy> {
   const { hostname, port } = new URL(address);
   const options = { key: certificate("returns.example.key.pem"), cert: certificate("returns.example.pem") };

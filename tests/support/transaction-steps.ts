@@ -16,7 +16,7 @@ export function withSteps(database: Database, steps: { first?: Step; last?: Step
   };
 }
 
-/** The tables that others may not analyze, vacuum or change before this transaction ends. */
+/** The tables that nothing else may analyze, vacuum or alter before this transaction ends. */
 export async function listKeptTables(connection: Connection): Promise<string[]> {
   const kept = await connection.rows<{ table: string }>(
     {

@@ -6,7 +6,7 @@ import { DuckDBInstance, type DuckDBConnection } from "@duckdb/node-api";
 import { makeFolder } from "./folder.ts";
 import type { Body, ServiceCaller } from "./service.ts";
 
-/** docs/sql against the API: two ways from one store to the same figures. */
+/** Compares docs/sql with the API: both compute the same figures of a store. */
 
 export const SQL = join(import.meta.dirname, "../../docs/sql");
 
@@ -80,7 +80,7 @@ function variablesOf(selector: Selector): Record<string, Value> {
   return { ...UNSELECTED, include_used_variants: false, ...rest, ...group };
 }
 
-/** Downloads the tables of a store, and compares every figure of the workspace and some selections with what the API answers. */
+/** Downloads the tables of a store, and compares every figure of the workspace and some selections with the API's. */
 export async function compareStore(
   { call, token, address }: Store,
   title: string,
@@ -91,7 +91,7 @@ export async function compareStore(
   }: { selections?: number; alsoCheck?: (duckdb: DuckDBConnection) => Promise<void> } = {},
 ): Promise<void> {
   const folder = makeFolder();
-  // Of a small store, several threads take longer than one.
+  // For a small store several threads take longer than one.
   const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
   const duckdb = await instance.connect();
   const get = async (path: string, params: Record<string, Value>): Promise<Body> =>

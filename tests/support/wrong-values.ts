@@ -1,10 +1,10 @@
 import { readInput, type Field, type Given } from "../../src/actions/field.ts";
 import { Refusal } from "../../src/actions/refusal.ts";
 
-/** What no field of a kind takes. */
+/** Values that no field of a kind accepts. */
 const WRONG = ["no such \u0007 value", "", "x".repeat(5000)];
 
-/** What a field refuses, and in which sentence a face says so; null = it takes any text. */
+/** A value that a field refuses, with the sentence of pages and commands; null = it accepts any text. */
 export function wrongFor(
   name: string,
   field: Field<unknown>,
