@@ -49,9 +49,9 @@ async function chooseNode(packages) {
 }
 
 /**
- * Compiled code is kept beside the packages: a start is faster and needs no compiler in memory. What serves gets
- * room for the objects of many requests, so that few outlive their request, and looks through all it holds only once
- * that has doubled: requests wait meanwhile. It gives back what its start took.
+ * Compiled code is cached beside the packages: a start is faster and does not load the compiler. For `serve` the young
+ * generation is large, so that most objects of requests are collected in it, and a full garbage collection, during which
+ * requests wait, runs only once the heap has doubled. After its start it releases the memory of the start.
  */
 function run(node, args) {
   const serves = args[1] === "serve";

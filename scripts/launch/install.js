@@ -23,7 +23,7 @@ import { passSignalsTo, signalSoFar } from "./signals.js";
 const lock = join(project, "node_modules.lock");
 const draft = join(modules, ".new");
 const lockLifetimeMs = 15 * 60_000;
-/** A registry that has sent nothing at all by then is out of reach. On a busy machine npm alone takes 20 s. */
+/** A registry that has sent nothing by then counts as unreachable. On a busy machine npm alone takes 20 s. */
 const firstAnswerMs = 45_000;
 const networkErrors = /\b(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b/;
 

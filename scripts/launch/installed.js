@@ -23,13 +23,13 @@ export function hasAllPackages() {
   return readMarker()[1] === "all";
 }
 
-/** Remembers what was installed, and the Node.js as it was then. */
+/** Records what was installed, with the state of the packaged Node.js. */
 export function mark(packages) {
   const hasNode = packagedNode !== undefined && existsSync(packagedNode);
   writeFileSync(marker, `${lockHash()} ${packages} ${hasNode ? sha256(packagedNode) : noNode}\n`);
 }
 
-/** Whether the packaged Node.js, which does not run, is another one than was installed, or nobody knows. */
+/** Whether the packaged Node.js, which does not run, has changed since it was installed, or that is unknown. */
 export function isNodeDamaged() {
   const checksum = readMarker()[2];
   return checksum === undefined || checksum !== sha256(packagedNode);

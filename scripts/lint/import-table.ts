@@ -56,7 +56,7 @@ export function placeProblem(table: ImportTable, file: string): string | undefin
   return `${file} belongs to no row of the table in ARCHITECTURE.md`;
 }
 
-/** The packages that are there in production. */
+/** The packages that production has. */
 export function readPackages(root: string): string[] {
   const { dependencies, optionalDependencies } = JSON.parse(
     readFileSync(join(root, "package.json"), "utf8"),
@@ -64,7 +64,7 @@ export function readPackages(root: string): string[] {
   return Object.keys({ ...dependencies, ...optionalDependencies });
 }
 
-/** Says whether a file of `src/` imports a package that only development has; a test may. */
+/** Says whether a file of `src/` that is not a test imports a package that only development has. */
 export function packageProblem(packages: string[], file: string, specifier: string): string | undefined {
   if (!file.startsWith("src/") || isTest(file) || /^(\.|node:)/.test(specifier)) return undefined;
   const name = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");

@@ -17,7 +17,7 @@ type Call = Node & { callee: Node & { name?: string; property?: { name?: string 
 type Literal = Node & { parent?: Call; properties: { key?: { name?: string } }[] };
 type Options = { root: string; table: ImportTable; packages: string[] };
 
-/** Holds `src/` to the import table, whatever form an import takes. */
+/** Checks `src/` against the import table, whatever form an import has. */
 const imports = {
   meta: { schema: false as const },
   create(context: Context) {
@@ -69,7 +69,7 @@ const noCurrentDate = {
   },
 };
 
-/** Whatever a request runs is a statement of the registry, where tests hold it to one workspace. */
+/** Requests only run statements of the registry; tests check that each is limited to one workspace. */
 const registeredStatements = {
   create(context: Context) {
     const message =
@@ -100,7 +100,7 @@ type Choice = Node & {
 };
 type Problem = { node: Node; message: string };
 
-/** Holds templates of the tag `html` to places in which escaping suffices. */
+/** Allows values in templates of the tag `html` only where escaping suffices. */
 const htmlPlaces = {
   create(context: Context) {
     return {
@@ -160,8 +160,8 @@ type Text = Node & { value?: unknown; regex?: { pattern: string; flags: string }
 const IS_SCHEMA_PATTERN = /^\^./u;
 
 /**
- * Runs each pattern on long repeated texts made of its own parts, and refuses one whose time grows faster than the text:
- * whoever chooses the text could stop the service.
+ * Runs each pattern on long repeated texts made of its own parts, and refuses one whose time grows faster than the text's
+ * length: a caller's text could otherwise block the service.
  */
 const linearPatterns = {
   create(context: Context) {
@@ -193,16 +193,16 @@ const linearPatterns = {
 /** A text in which `part` is repeated. */
 type Attack = { before: string; part: string; after: string };
 
-/** Exponential time shows while the text is short, before it would take for ever. */
+/** Short texts reveal exponential time before a test would take forever. */
 const SHORT = [8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 56, 64, 96];
 const LENGTHS = [...SHORT, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768];
-/** Each time is compared with the one this many lengths before: for long texts, one of an eighth. */
+/** Each time is compared with the one this many lengths before: for long texts, of an eighth of the length. */
 const STEPS_BACK = 3;
-/** How many times faster than the text a time may grow: a quadratic one grows eight times as fast. */
+/** How many times faster than the length the time may grow: quadratic time grows eight times as fast. */
 const MOST_GROWTH = 3;
-/** A shorter time is compared only for the longest text: bounded repetitions grow as fast up to their bound. */
+/** Shorter times are only compared for the longest text: bounded repetitions grow as fast up to their bound. */
 const LONG_MS = 100;
-/** And none that is shorter than this. */
+/** Times below this are never compared. */
 const SHORTEST_MS = 2;
 
 const TRIES = [1, 2, 3, 4, 5, 6];
@@ -225,7 +225,7 @@ function findAttack(pattern: string, flags: string): Attack | null {
       const isSlow = (milliseconds: number, shorterMs: number): boolean =>
         milliseconds > leastMs && milliseconds / shorterMs > (length / shorter) * MOST_GROWTH;
       const milliseconds = timeOf(text);
-      // Both again and again, because a pause of the process is no time of the pattern, and a processor is not always as fast.
+      // Both are repeated, because a pause of the process is not the pattern's time, and the processor's speed varies.
       const isStillSlow = (): boolean => isSlow(timeOf(text), timeOf(textOf(attack, shorter)));
       if (isSlow(milliseconds, times[index - STEPS_BACK] ?? Infinity) && TRIES.every(isStillSlow))
         return attack;
@@ -235,7 +235,7 @@ function findAttack(pattern: string, flags: string): Attack | null {
   return null;
 }
 
-/** In one piece: a pattern that looks at its first character alone would take the time of joining the pieces. */
+/** As one flat string: otherwise even a pattern that reads only the first character would take the time of joining its pieces. */
 function textOf({ before, part, after }: Attack, length: number): string {
   const repeated = before + part.repeat(Math.ceil(length / part.length)) + after;
   return Buffer.from(repeated, "utf16le").toString("utf16le");
@@ -246,10 +246,10 @@ type Term = { samples: string[]; choices: Term[][] };
 
 /** Terms are repeated in runs up to this long, and to the end of their sequence. */
 const LONGEST_PIECE = 4;
-/** What no class of characters is likely to hold, and what `.` does not match. */
+/** A character that classes are unlikely to contain, and one that `.` does not match. */
 const MISMATCHES = ["\0", "\n"];
 
-/** Pieces of the pattern, repeated after what leads to them and alone, before a mismatch. */
+/** Pieces of the pattern, repeated with and without what precedes them, before a mismatch. */
 function attacksOn(pattern: string, flags: string): Iterable<Attack> {
   const attacks = new Map<string, Attack>();
   const visit = (sequence: readonly Term[], lead: string): void => {
