@@ -144,35 +144,39 @@ function underLoad(database: Database, asked: readonly Question[]) {
   return { reading, seen };
 }
 
-test("a backup under load contains the state of one moment, and answers elsewhere as at that moment", { skip }, async () => {
-  const folder = join(makeFolder(), "backup");
-  const asked = await questions();
-  assert.ok(asked.length > 100, `${asked.length} questions`);
-  const answers = await answersOf(service, asked);
-  const { reading, seen } = underLoad(sync.shop.database, asked);
-  const made = await backUp(reading, folder);
-  await seen.loaded;
-  assert.notDeepEqual(await hashesOf(service.database), seen.hashes, "the load changed the source");
+test(
+  "a backup under load contains the state of one moment, and answers elsewhere as at that moment",
+  { skip },
+  async () => {
+    const folder = join(makeFolder(), "backup");
+    const asked = await questions();
+    assert.ok(asked.length > 100, `${asked.length} questions`);
+    const answers = await answersOf(service, asked);
+    const { reading, seen } = underLoad(sync.shop.database, asked);
+    const made = await backUp(reading, folder);
+    await seen.loaded;
+    assert.notDeepEqual(await hashesOf(service.database), seen.hashes, "the load changed the source");
 
-  const elsewhere = await createEmptyDatabase();
-  const restored = await restoreInto(elsewhere.url, folder);
-  assert.deepEqual(restored.left_out, []);
-  await migrate({ url: elsewhere.url });
-  const copy = await startOn(elsewhere, {});
-  try {
-    const hashes = await hashesOf(copy.database);
-    for (const table of ENDED_TABLES) {
-      assert.match(hashes[table] ?? "", /^0 /u, table);
-      seen.hashes[table] = hashes[table] ?? "";
+    const elsewhere = await createEmptyDatabase();
+    const restored = await restoreInto(elsewhere.url, folder);
+    assert.deepEqual(restored.left_out, []);
+    await migrate({ url: elsewhere.url });
+    const copy = await startOn(elsewhere, {});
+    try {
+      const hashes = await hashesOf(copy.database);
+      for (const table of ENDED_TABLES) {
+        assert.match(hashes[table] ?? "", /^0 /u, table);
+        seen.hashes[table] = hashes[table] ?? "";
+      }
+      assert.deepEqual(hashes, seen.hashes);
+      assert.equal(made.tables, Object.keys(hashes).length);
+      assert.deepEqual(await answersOf(copy, asked), answers);
+      await assertVersionsRaised(copy);
+    } finally {
+      await copy.stop();
     }
-    assert.deepEqual(hashes, seen.hashes);
-    assert.equal(made.tables, Object.keys(hashes).length);
-    assert.deepEqual(await answersOf(copy, asked), answers);
-    await assertVersionsRaised(copy);
-  } finally {
-    await copy.stop();
-  }
-});
+  },
+);
 
 /** Data versions are above those of the source, and early warnings stay evaluated. */
 async function assertVersionsRaised(copy: TestService): Promise<void> {

@@ -74,37 +74,43 @@ function keepDoing(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<unkno
 /** Citus ends the youngest transaction of a deadlock between nodes, a request's rather than the migration. */
 const skip = isCitus() && "a Citus may cancel a writer in place of a migration (docs/scaling.md)";
 
-test("a migration under load from readers and writers fails none of them, and ends", { skip }, async (context) => {
-  const { url, pool } = await openFilled(context);
-  const folder = copyMigrations({ "9001_altered": CHANGES, "9002_outside": OUTSIDE });
-  const shop = (): number => 1 + Math.floor(Math.random() * SHOPS);
-  const writer = keepDoing(pool, async (client) => {
-    const shopKey = shop();
-    await client.query("update workspace set data_version = data_version + 1 where shop_key = $1", [shopKey]);
-    await client.query("update data_source set status = 'ok' where shop_key = $1", [shopKey]);
-  });
-  const reader = keepDoing(pool, async (client) => {
-    await client.query(
-      "select set_config('returns.shop_key', $1::text, true), set_config('search_path', 'one_shop, public', true)",
-      [shop()],
-    );
-    for (const table of ["data_source", "workspace", "sync_run", "alert"]) {
-      const { rowCount } = await client.query(`select shop_key from ${table}`);
-      assert.ok((rowCount ?? 0) <= 1, "a reader sees one shop, also while its view is replaced");
-    }
-    await sleep(5);
-  });
-  await sleep(100);
-  await migrate({ url, folder });
-  const [written, read] = [await writer.end(), await reader.end()];
-  assert.deepEqual([written.failed, read.failed], [[], []]);
-  assert.ok(written.done > 20 && read.done > 20, `${written.done} writes and ${read.done} reads`);
-  const { rows } = await pool.query<{ shops: string; indexed: boolean }>(
-    `select count(*) filter (where remark = 'of ' || shop_key and shops = 1) as shops,
+test(
+  "a migration under load from readers and writers fails none of them, and ends",
+  { skip },
+  async (context) => {
+    const { url, pool } = await openFilled(context);
+    const folder = copyMigrations({ "9001_altered": CHANGES, "9002_outside": OUTSIDE });
+    const shop = (): number => 1 + Math.floor(Math.random() * SHOPS);
+    const writer = keepDoing(pool, async (client) => {
+      const shopKey = shop();
+      await client.query("update workspace set data_version = data_version + 1 where shop_key = $1", [
+        shopKey,
+      ]);
+      await client.query("update data_source set status = 'ok' where shop_key = $1", [shopKey]);
+    });
+    const reader = keepDoing(pool, async (client) => {
+      await client.query(
+        "select set_config('returns.shop_key', $1::text, true), set_config('search_path', 'one_shop, public', true)",
+        [shop()],
+      );
+      for (const table of ["data_source", "workspace", "sync_run", "alert"]) {
+        const { rowCount } = await client.query(`select shop_key from ${table}`);
+        assert.ok((rowCount ?? 0) <= 1, "a reader sees one shop, also while its view is replaced");
+      }
+      await sleep(5);
+    });
+    await sleep(100);
+    await migrate({ url, folder });
+    const [written, read] = [await writer.end(), await reader.end()];
+    assert.deepEqual([written.failed, read.failed], [[], []]);
+    assert.ok(written.done > 20 && read.done > 20, `${written.done} writes and ${read.done} reads`);
+    const { rows } = await pool.query<{ shops: string; indexed: boolean }>(
+      `select count(*) filter (where remark = 'of ' || shop_key and shops = 1) as shops,
             (select indisvalid from pg_index where indexrelid = 'workspace_by_remark'::regclass) as indexed from workspace`,
-  );
-  assert.deepEqual(rows, [{ shops: String(SHOPS), indexed: true }]);
-});
+    );
+    assert.deepEqual(rows, [{ shops: String(SHOPS), indexed: true }]);
+  },
+);
 
 test("a migration that would deadlock gives way to the holder of the tables", async (context) => {
   const { url, pool } = await openFilled(context);

@@ -82,15 +82,19 @@ describe("Users", () => {
   });
 });
 
-test("root is told whose installation a checkout has, before a second one is created", { skip: !isRoot }, () => {
-  const checkout = join(folder, "served by another user");
-  mkdirSync(join(checkout, ".data/postgresql/data"), { recursive: true });
-  assert.match(defaultDataFolder(checkout), /^\/var\/lib\/returns-analytics\//, "root's own is no reason");
-  chownSync(join(checkout, ".data/postgresql"), stranger.uid, stranger.gid);
-  assert.throws(() => defaultDataFolder(checkout), {
-    message: `The data of this installation belongs to another user, in ${checkout}/.data: run this as that user (sudo -u '#${stranger.uid}'), or set RETURNS_DATA_DIR to a folder of your own for a second installation.`,
-  });
-});
+test(
+  "root is told whose installation a checkout has, before a second one is created",
+  { skip: !isRoot },
+  () => {
+    const checkout = join(folder, "served by another user");
+    mkdirSync(join(checkout, ".data/postgresql/data"), { recursive: true });
+    assert.match(defaultDataFolder(checkout), /^\/var\/lib\/returns-analytics\//, "root's own is no reason");
+    chownSync(join(checkout, ".data/postgresql"), stranger.uid, stranger.gid);
+    assert.throws(() => defaultDataFolder(checkout), {
+      message: `The data of this installation belongs to another user, in ${checkout}/.data: run this as that user (sudo -u '#${stranger.uid}'), or set RETURNS_DATA_DIR to a folder of your own for a second installation.`,
+    });
+  },
+);
 
 test("a system folder that a user may not enter, such as that of the systemd unit, is not theirs", () => {
   const closed = join(folder, "closed to others");
