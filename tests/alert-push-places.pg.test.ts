@@ -150,7 +150,7 @@ test("a chat receives a text, and a digest at its hour is one message, the same 
   const [message] = receiver.received;
   const text = JSON.parse(message?.body ?? "") as Record<string, string>;
   assert.deepEqual(Object.keys(text), ["text"]);
-  assert.match(text["text"] ?? "", /^2 alerts of [^]*\*info\* First &lt;one&gt;[^]*\*critical\* Second/u);
+  assert.match(text["text"] ?? "", /^2 alerts for [^]*\*info\* First &lt;one&gt;[^]*\*critical\* Second/u);
   assert.equal(message?.headers["webhook-signature"], undefined);
 
   await writeAlertAt("2040-01-01T08:00:00Z", { title: "Third" });
@@ -160,9 +160,9 @@ test("a chat receives a text, and a digest at its hour is one message, the same 
   receiver.answer(200);
   await deliverAt("2040-01-03T07:00:30Z");
   const [, failed, repeated, next, ...others] = receiver.received.map(({ body }) => body);
-  assert.match(failed ?? "", /^[^]*1 alert of [^]*Third/u);
+  assert.match(failed ?? "", /^[^]*1 alert for [^]*Third/u);
   assert.equal(repeated, failed);
-  assert.match(next ?? "", /1 alert of [^]*Fourth/u);
+  assert.match(next ?? "", /1 alert for [^]*Fourth/u);
   assert.deepEqual(others, []);
 });
 
