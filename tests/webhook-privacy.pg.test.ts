@@ -41,7 +41,7 @@ test("shop/redact deletes everything of the shop's workspace and nothing of any 
   const empty = Object.keys(seeded).filter((table) => seeded[table] === 0);
   assert.deepEqual(empty, [], "every table of workspaces is to be seeded, or this test proves nothing of it");
 
-  const redact = { topic: "shop/redact", shop, payload: { shop_id: 1, shop_domain: shop }, webhookId: "r1" };
+  const redact = { ...redactionOf(shop), webhookId: "r1" };
   assert.equal((await sendWebhook(service, redact)).status, 200);
   const left = await rowsByTable(leaving);
   assert.deepEqual(
@@ -123,9 +123,9 @@ test("shop/redact is asked for again while the platform cannot say whether the a
 test("shop/redact of before the shop was connected again deletes nothing, and that is recorded", async () => {
   const shop = "returning.myshopify.com";
   const shopKey = await fullWorkspace(shop);
-  const late = { topic: "shop/redact", shop, payload: { shop_id: 1, shop_domain: shop }, webhookId: "late" };
   const triggeredAt = "2026-06-30T23:59:59.123456789Z";
-  assert.equal((await sendWebhook(service, { ...late, triggeredAt })).status, 200);
+  const late = { ...redactionOf(shop), webhookId: "late", triggeredAt };
+  assert.equal((await sendWebhook(service, late)).status, 200);
   assert.equal((await rowsByTable(shopKey))["workspace"], 1);
   const recorded = (await auditOf(shopKey)).find(({ action }) => action === "privacy.shop_redact");
   assert.deepEqual(recorded?.detail, {
@@ -135,31 +135,21 @@ test("shop/redact of before the shop was connected again deletes nothing, and th
   });
 });
 
-test("shop/redact that comes again does not erase the workspace that was made since", async () => {
-  const shop = "again.myshopify.com";
-  const first = await fullWorkspace(shop);
-  const redact = {
-    topic: "shop/redact",
-    shop,
-    payload: { shop_id: 1, shop_domain: shop },
-    webhookId: "twice",
-  };
-  assert.equal((await sendWebhook(service, redact)).status, 200);
-  assert.equal((await rowsByTable(first))["workspace"], 0);
-  const second = await fullWorkspace(shop);
-  assert.equal((await sendWebhook(service, redact)).status, 200);
-  assert.equal((await rowsByTable(second))["workspace"], 1);
-});
-
-test("shop/redact whose body comes again under another id does not erase the workspace that was made since", async () => {
-  const shop = "once.myshopify.com";
-  const first = await fullWorkspace(shop);
-  assert.equal((await sendWebhook(service, redactionOf(shop))).status, 200);
-  assert.equal((await rowsByTable(first))["workspace"], 0);
-  const second = await fullWorkspace(shop);
-  assert.equal((await sendWebhook(service, redactionOf(shop))).status, 200);
-  assert.equal((await rowsByTable(second))["workspace"], 1);
-});
+for (const [name, under, id] of [
+  ["again", "under its id", { webhookId: "twice" }],
+  ["once", "under another id", {}],
+] as const) {
+  test(`shop/redact that comes again ${under} does not erase the workspace that was made since`, async () => {
+    const shop = `${name}.myshopify.com`;
+    const redact = { ...redactionOf(shop), ...id };
+    const first = await fullWorkspace(shop);
+    assert.equal((await sendWebhook(service, redact)).status, 200);
+    assert.equal((await rowsByTable(first))["workspace"], 0);
+    const second = await fullWorkspace(shop);
+    assert.equal((await sendWebhook(service, redact)).status, 200);
+    assert.equal((await rowsByTable(second))["workspace"], 1);
+  });
+}
 
 test("shop/redact waits for a run that is writing, and leaves nothing of what it wrote", async () => {
   const shop = "busy.myshopify.com";
@@ -172,11 +162,7 @@ test("shop/redact waits for a run that is writing, and leaves nothing of what it
       "insert into order_reference (shop_key, order_id, order_name) values ($1, 'written meanwhile', '#1')",
       [shopKey],
     );
-    erasing = sendWebhook(service, {
-      topic: "shop/redact",
-      shop,
-      payload: { shop_id: 1, shop_domain: shop },
-    });
+    erasing = sendWebhook(service, redactionOf(shop));
     await untilLockIsAwaited(service.installation.database);
   });
   assert.equal((await (erasing as unknown as Promise<Response>)).status, 200);
@@ -219,11 +205,6 @@ test("a privacy request of a shop that is not known is done already", async () =
   for (const [topic, payload] of Object.entries(payloads)) {
     assert.equal((await sendWebhook(service, { topic, shop, payload })).status, 200);
   }
-  const forged = {
-    topic: "shop/redact",
-    shop,
-    payload: { shop_id: 1, shop_domain: shop },
-    secret: "guessed",
-  };
+  const forged = { ...redactionOf(shop), secret: "guessed" };
   assert.equal((await sendWebhook(service, forged)).status, 401);
 });

@@ -3,6 +3,7 @@ import { findConnection, putConnection } from "../../src/store/queries/data-sour
 import { lockWorkspace } from "../../src/store/queries/import-stage.ts";
 import { planForRun } from "../../src/store/query.ts";
 import { applyStage } from "../../src/sync/apply.ts";
+import { replaceDocument } from "../../src/sync/document-merge.ts";
 import { readStored } from "../../src/sync/stored-document.ts";
 import type { Connector, Credentials, Secrets, SyncContext, SyncOutcome } from "../../src/sync/connector.ts";
 import { insertRecords, openRecordLabels } from "../../src/store/queries/label-record.ts";
@@ -55,13 +56,13 @@ export async function connectLabels(
   await putConnection(shop.database, { ...connection, sealedCredentials: Buffer.alloc(0) });
 }
 
-/** Stores order documents as they are, as a store source would. */
+/** Stores orders as a store source does; resolves to how many have changed. */
 export async function putOrders(
   shop: Pick<ImportWorkspace, "database">,
   shopKey: number,
   documents: readonly OrderDocument[],
-): Promise<void> {
-  await shop.database.transaction(async (connection) => {
+): Promise<number> {
+  return shop.database.transaction(async (connection) => {
     await lockWorkspace(connection, shopKey);
     await planForRun(connection, "large");
     const stored = await connection.rows<{ order_id: string; document: unknown }>(
@@ -72,27 +73,22 @@ export async function putOrders(
       [shopKey],
     );
     const storedById = new Map(stored.map((row) => [row.order_id, readStored(row.order_id, row.document)]));
-    let waiting = documents.map((document) => ({
-      orderId: document.orderId,
-      stored: storedById.get(document.orderId) ?? null,
-      part: document,
-    }));
-    await applyStage({
+    const portions = [
+      documents.map((part) => () => {
+        const { orderId } = part;
+        return { orderId, stored: storedById.get(orderId) ?? null, part };
+      }),
+    ];
+    const { changes } = await applyStage({
       hasCatalogue: false,
       connection,
       shopKey,
       currencyCode: "EUR",
       labels: null,
-      orders: {
-        merge: (_stored, orderId) => documents.find((document) => document.orderId === orderId) ?? null,
-        next: () => {
-          const portion = waiting;
-          waiting = [];
-          return Promise.resolve(portion.map((order) => () => order));
-        },
-      },
+      orders: { merge: replaceDocument, next: async () => portions.shift() ?? [] },
       onProgress: () => {},
     });
+    return changes;
   });
 }
 
