@@ -2,19 +2,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SourceFailed, SourceRefused } from "../src/sync/connector.ts";
 import type { BulkFault, RequestFault } from "../tools/simulators/shopify/faults.ts";
-import { startShopifySync, type ShopifySync, type ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { approvedTokens } from "./support/shopify-approval.ts";
+import { openShopifySync, QUICK, startShopifySync } from "./support/shopify-sync.ts";
+import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { APP } from "./support/webhooks.ts";
 import { eventually } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
 
-const SHOP = { seed: 11, orders: 60, products: 20 };
+const SHOP = { seed: 11, orders: 60, products: 20, ...APP };
 const ALL_SCOPES = ["read_orders", "read_all_orders", "read_returns", "read_products"];
 
 const sync = use(() => startShopifySync(SHOP));
+let first: ShopifyWorkspace;
 let undisturbed: unknown[];
 before(async () => {
-  const workspace = await sync.connect();
-  await workspace.sync("backfill");
-  undisturbed = await workspace.cohorts();
+  first = await sync.connect();
+  await first.sync("backfill");
+  undisturbed = await first.cohorts();
   assert.ok(undisturbed.length > 150);
 });
 
@@ -32,52 +36,43 @@ async function leftOvers({ shopKey }: ShopifyWorkspace): Promise<unknown[]> {
   );
 }
 
-const REQUEST_FAULTS: Record<string, RequestFault> = {
-  "answers of status 500": { kind: "status", status: 500 },
-  "answers of status 503": { kind: "status", status: 503 },
-  "answers of status 429": { kind: "status", status: 429 },
-  "cut connections": { kind: "cut" },
-  throttling: { kind: "throttled" },
-};
+const REQUEST_FAULTS: RequestFault[] = [
+  { kind: "status", status: 500 },
+  { kind: "status", status: 503 },
+  { kind: "status", status: 429 },
+  { kind: "cut" },
+  { kind: "throttled" },
+];
 
-for (const [name, fault] of Object.entries(REQUEST_FAULTS)) {
-  test(`a backfill survives ${name}`, async () => {
-    const workspace = await sync.connect();
-    for (let place = 0; place < 12; place += 1) {
-      await sync.simulator.control("fault", { fault, times: 2, after: 2 });
-    }
-    await workspace.sync("backfill");
-    await sync.simulator.control("clear-faults", {});
-    await assertUndisturbed(workspace);
-  });
-}
-
-test("a backfill survives a bucket of points that is empty", async () => {
-  const slow = await startShopifySync({ ...SHOP, bucketPoints: 1000, restorePerSecond: 4000 });
-  try {
-    const workspace = await slow.connect();
-    await slow.simulator.control("drain", {});
-    await workspace.sync("backfill");
-    assert.deepEqual(await workspace.cohorts(), undisturbed);
-    const { throttled, requests } = await slow.simulator.control("statistics", {});
-    assert.ok(throttled < requests / 2, `${throttled} of ${requests} requests were throttled`);
-  } finally {
-    await slow.stop();
+/** Each fault comes at several places of the run. */
+test("a backfill survives answers of status 500, 503 and 429, cut connections and throttling", async () => {
+  const workspace = await sync.connect();
+  for (const fault of [...REQUEST_FAULTS, ...REQUEST_FAULTS, ...REQUEST_FAULTS]) {
+    await sync.simulator.control("fault", { fault, times: 2, after: 2 });
   }
+  await workspace.sync("backfill");
+  await sync.simulator.control("clear-faults", {});
+  await assertUndisturbed(workspace);
 });
 
-test("a backfill asks for less at once where the platform prices pages object by object", async () => {
-  const dear = await startShopifySync({ ...SHOP, connectionCost: "linear" });
-  try {
-    const workspace = await dear.connect();
-    await workspace.sync("backfill");
-    assert.deepEqual(await workspace.cohorts(), undisturbed);
-    await dear.simulator.control("change", { do: "touchOrders", count: 5 });
-    assert.equal((await workspace.sync("incremental")).counts["orders"], 5);
-    assert.ok((await dear.simulator.control("statistics", {})).refusedForCost > 0);
-  } finally {
-    await dear.stop();
-  }
+test("a backfill survives a bucket of points that is empty", async (context) => {
+  const slow = await openShopifySync(context, { ...SHOP, bucketPoints: 1000, restorePerSecond: 4000 });
+  const workspace = await slow.connect();
+  await slow.simulator.control("drain", {});
+  await workspace.sync("backfill");
+  assert.deepEqual(await workspace.cohorts(), undisturbed);
+  const { throttled, requests } = await slow.simulator.control("statistics", {});
+  assert.ok(throttled < requests / 2, `${throttled} of ${requests} requests were throttled`);
+});
+
+test("a backfill asks for less at once where the platform prices pages object by object", async (context) => {
+  const dear = await openShopifySync(context, { ...SHOP, connectionCost: "linear" });
+  const workspace = await dear.connect();
+  await workspace.sync("backfill");
+  assert.deepEqual(await workspace.cohorts(), undisturbed);
+  await dear.simulator.control("change", { do: "touchOrders", count: 5 });
+  assert.equal((await workspace.sync("incremental")).counts["orders"], 5);
+  assert.ok((await dear.simulator.control("statistics", {})).refusedForCost > 0);
 });
 
 const BULK_FAULTS: BulkFault[] = ["fail", "expire", "truncated", "duplicate", "swapped", "cut"];
@@ -94,37 +89,24 @@ for (const fault of BULK_FAULTS) {
 
 test("a backfill survives downloads that fail", async () => {
   const workspace = await sync.connect();
-  await sync.simulator.control("fault", { target: "download", fault: { kind: "cut" }, times: 2 });
-  await sync.simulator.control("fault", {
-    target: "download",
-    fault: { kind: "status", status: 503 },
-    times: 2,
-  });
-  await sync.simulator.control("fault", {
-    target: "download",
-    fault: { kind: "status", status: 404 },
-    times: 1,
-  });
+  for (const [fault, times] of [
+    [{ kind: "cut" }, 2],
+    [{ kind: "status", status: 503 }, 2],
+    [{ kind: "status", status: 404 }, 1],
+  ] as const) {
+    await sync.simulator.control("fault", { target: "download", fault, times });
+  }
   await workspace.sync("backfill");
   await sync.simulator.control("clear-faults", {});
   await assertUndisturbed(workspace);
 });
 
-test("a bulk operation that comes to no end is given up and run again", async () => {
-  const stalling = await startShopifySync(SHOP, {
-    firstDelayMs: 5,
-    maxDelayMs: 40,
-    pollMs: 10,
-    stallMs: 3000,
-  });
-  try {
-    const workspace = await stalling.connect();
-    await stalling.simulator.control("bulk-fault", { fault: "stall", times: 2 });
-    await workspace.sync("backfill");
-    assert.deepEqual(await workspace.cohorts(), undisturbed);
-  } finally {
-    await stalling.stop();
-  }
+test("a bulk operation that comes to no end is given up and run again", async (context) => {
+  const stalling = await openShopifySync(context, SHOP, { ...QUICK, stallMs: 3000 });
+  const workspace = await stalling.connect();
+  await stalling.simulator.control("bulk-fault", { fault: "stall", times: 2 });
+  await workspace.sync("backfill");
+  assert.deepEqual(await workspace.cohorts(), undisturbed);
 });
 
 test("a bulk operation that always fails ends the run in one sentence, and the next run succeeds", async () => {
@@ -141,24 +123,20 @@ test("a bulk operation that always fails ends the run in one sentence, and the n
   await assertUndisturbed(workspace);
 });
 
-test("other bulk operations of the app are waited for", async () => {
-  const busy = await startShopifySync(SHOP);
-  try {
-    const workspaces = await Promise.all([busy.connect(), busy.connect()]);
-    await busy.simulator.control("bulk-fault", { fault: "stall", times: 5 });
-    const synced = Promise.all(workspaces.map((workspace) => workspace.sync("backfill")));
-    const isRefused = async (): Promise<boolean> => {
-      const { bulkRunningMost, operations } = await busy.simulator.control("statistics", {});
-      return bulkRunningMost === 5 && (operations["BulkRun"] ?? 0) > 8;
-    };
-    await eventually(isRefused, "five operations run, and further ones are asked for again", 60);
-    for (const number of [1, 2, 3, 4, 5]) await cancelBulk(`gid://shopify/BulkOperation/${number}`, busy);
-    await synced;
-    assert.equal((await busy.simulator.control("statistics", {})).bulkRunningMost, 5);
-    for (const workspace of workspaces) assert.deepEqual(await workspace.cohorts(), undisturbed);
-  } finally {
-    await busy.stop();
-  }
+test("other bulk operations of the app are waited for", async (context) => {
+  const busy = await openShopifySync(context, SHOP);
+  const workspaces = await Promise.all([busy.connect(), busy.connect()]);
+  await busy.simulator.control("bulk-fault", { fault: "stall", times: 5 });
+  const synced = Promise.all(workspaces.map((workspace) => workspace.sync("backfill")));
+  const isRefused = async (): Promise<boolean> => {
+    const { bulkRunningMost, operations } = await busy.simulator.control("statistics", {});
+    return bulkRunningMost === 5 && (operations["BulkRun"] ?? 0) > 8;
+  };
+  await eventually(isRefused, "five operations run, and further ones are asked for again", 60);
+  for (const number of [1, 2, 3, 4, 5]) await cancelBulk(`gid://shopify/BulkOperation/${number}`, busy);
+  await synced;
+  assert.equal((await busy.simulator.control("statistics", {})).bulkRunningMost, 5);
+  for (const workspace of workspaces) assert.deepEqual(await workspace.cohorts(), undisturbed);
 });
 
 async function cancelBulk(id: string, { simulator }: ShopifySync): Promise<void> {
@@ -182,8 +160,7 @@ test("a platform that does not come back ends the run in one sentence", async ()
 });
 
 test("an access token that expires in the middle of a run is refreshed", async () => {
-  const secrets = await expiringSecrets();
-  const workspace = await sync.connect(secrets);
+  const workspace = await sync.connect(await approvedTokens(sync.simulator));
   await sync.simulator.control("statistics", { reset: true });
   const expireAt = new Set(["refunds", "tracking"]);
   let expiring: Promise<unknown> = Promise.resolve();
@@ -199,37 +176,6 @@ test("an access token that expires in the middle of a run is refreshed", async (
   await assertUndisturbed(workspace);
   assert.ok((await sync.simulator.control("statistics", {})).refreshes > 0);
 });
-
-/** As granted by a merchant: an hour's access token and a refresh token. */
-async function expiringSecrets(): Promise<Record<string, string>> {
-  const { url, options } = sync.simulator;
-  const query = new URLSearchParams({
-    client_id: options.clientId,
-    scope: ALL_SCOPES.join(","),
-    redirect_uri: "http://127.0.0.1/back",
-    state: "state",
-  });
-  const granted = await fetch(`${url}/admin/oauth/authorize?${query.toString()}`, { redirect: "manual" });
-  const code = new URL(granted.headers.get("location") ?? "").searchParams.get("code") ?? "";
-  const answer = await fetch(`${url}/admin/oauth/access_token`, {
-    method: "POST",
-    headers: { "content-type": "application/x-www-form-urlencoded" },
-    body: new URLSearchParams({
-      client_id: options.clientId,
-      client_secret: options.clientSecret,
-      code,
-      expiring: "1",
-    }),
-  });
-  const tokens = (await answer.json()) as Record<string, string>;
-  const clock = await sync.simulator.control("clock", {});
-  const expiresAt = new Date(Date.parse(clock.now) + 3600_000).toISOString();
-  return {
-    accessToken: tokens["access_token"] ?? "",
-    refreshToken: tokens["refresh_token"] ?? "",
-    expiresAt,
-  };
-}
 
 test("a token that is not taken is refused in one sentence", async () => {
   const workspace = await sync.connect({ accessToken: "shpat_unknown" });
@@ -264,34 +210,22 @@ test("a missing scope is named, and the run succeeds once it is granted", async 
   await assertUndisturbed(workspace);
 });
 
+// From here on the shop changes.
+
 test("a shop that has fewer orders than before loses them in a new backfill, unless it only shows its last 60 days", async () => {
-  const own = await startShopifySync(SHOP);
-  try {
-    const workspace = await own.connect();
-    await workspace.sync("backfill");
-    await own.simulator.control("set-scopes", { scopes: ["read_orders", "read_returns", "read_products"] });
-    await workspace.sync("backfill");
-    assert.deepEqual(await workspace.cohorts(), undisturbed);
-    await own.simulator.control("set-scopes", { scopes: ALL_SCOPES });
-    await own.simulator.control("change", { do: "deleteOrder", order: 20 });
-    await workspace.sync("backfill");
-    const imported = await own.importExport();
-    assert.deepEqual(await workspace.cohorts(), await imported());
-  } finally {
-    await own.stop();
-  }
+  const workspace = await sync.connect();
+  await workspace.sync("backfill");
+  await sync.simulator.control("set-scopes", { scopes: ["read_orders", "read_returns", "read_products"] });
+  await workspace.sync("backfill");
+  assert.deepEqual(await workspace.cohorts(), undisturbed);
+  await sync.simulator.control("set-scopes", { scopes: ALL_SCOPES });
+  await sync.simulator.control("change", { do: "deleteOrder", order: 20 });
+  await workspace.sync("backfill");
+  assert.deepEqual(await workspace.cohorts(), await sync.exportedCohorts());
 });
 
 test("a revoked token is refused, and what was synced stays", async () => {
-  const own = await startShopifySync(SHOP);
-  try {
-    const workspace = await own.connect();
-    await workspace.sync("backfill");
-    const rows = await workspace.cohorts();
-    await own.simulator.control("revoke-tokens", {});
-    await assert.rejects(workspace.sync("incremental"), SourceRefused);
-    assert.deepEqual(await workspace.cohorts(), rows);
-  } finally {
-    await own.stop();
-  }
+  await sync.simulator.control("revoke-tokens", {});
+  await assert.rejects(first.sync("incremental"), SourceRefused);
+  assert.deepEqual(await first.cohorts(), undisturbed);
 });

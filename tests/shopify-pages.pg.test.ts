@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startShopifySync } from "./support/shopify-sync.ts";
+import { openShopifySync } from "./support/shopify-sync.ts";
 
 type Between = {
   /** What is asked instead. */
@@ -13,14 +13,14 @@ type Between = {
   answered?: (body: string, asked: string) => Promise<{ status: number; body: string }>;
 };
 
-/** Stands between the connector and the shop. */
-async function startBetween(url: string, { asked = (body) => body, answered }: Between) {
+/** Stands between the connector and the shop, until the test ends. */
+async function openBetween(context: TestContext, shopUrl: string, { asked = (body) => body, answered }: Between) {
   let underWay = 0;
   const server = createServer((request, response) => {
     void (async () => {
       underWay += 1;
       const body = Buffer.concat(await request.toArray()).toString();
-      const answer = await fetch(`${url}${request.url}`, {
+      const answer = await fetch(`${shopUrl}${request.url}`, {
         method: request.method ?? "POST",
         headers: {
           "content-type": "application/json",
@@ -37,89 +37,71 @@ async function startBetween(url: string, { asked = (body) => body, answered }: B
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    underWay: () => underWay,
-    stop: () => new Promise((resolve) => server.close(resolve)),
-  };
+  context.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { settings: { url }, underWay: () => underWay };
 }
 
 /** Lets every page hold one record only. */
 const ONE_BY_ONE: Between = { asked: (body) => body.replaceAll(/\bfirst: \d+/g, "first: 1") };
 
-test("every connection is read to its end: pages of one record give the same rows", async () => {
-  const sync = await startShopifySync({ seed: 31, orders: 40, products: 8 });
-  const oneByOne = await startBetween(sync.simulator.url, ONE_BY_ONE);
-  try {
-    const { simulator } = sync;
-    await simulator.control("change", { do: "touchOrders", count: 20, seed: 1 });
-    const settings = { url: oneByOne.url };
-    const paged = await sync.connect();
-    await paged.sync("backfill", { settings });
-    const imported = await sync.importExport();
-    assert.deepEqual(await paged.cohorts(), await imported());
+test("every connection is read to its end: pages of one record give the same rows", async (context) => {
+  const sync = await openShopifySync(context, { seed: 31, orders: 40, products: 8 });
+  const { simulator, shop } = sync;
+  const { settings } = await openBetween(context, simulator.url, ONE_BY_ONE);
+  await simulator.control("change", { do: "touchOrders", count: 20, seed: 1 });
+  const paged = await sync.connect();
+  await paged.sync("backfill", { settings });
+  assert.deepEqual(await paged.cohorts(), await sync.exportedCohorts());
 
-    await sync.shop.rows(
-      `insert into pending_record (shop_key, source, kind, record_id)
-       select shop_key, 'shopify', 'order', order_id from order_document where shop_key = $1
-       union all select shop_key, 'shopify', 'product', product_gid from product where shop_key = $1`,
-      [paged.shopKey],
+  const products = await shop.rows<{ gid: string }>(
+    "select product_gid as gid from product where shop_key = $1",
+    [paged.shopKey],
+  );
+  await paged.ask("order", await paged.orderIds());
+  await paged.ask(
+    "product",
+    products.map(({ gid }) => gid),
+  );
+  const { counts } = await paged.sync("refresh", { settings });
+  assert.equal(counts["orders"], 40);
+  assert.equal(counts["products"], 8);
+  // Whole orders tell what bulk operations and pages told.
+  assert.equal(counts["changed_orders"], 0);
+
+  await simulator.control("change", { do: "touchOrders", count: 20, seed: 2 });
+  await paged.sync("incremental", { settings });
+  assert.deepEqual(await paged.cohorts(), await sync.exportedCohorts());
+});
+
+test("every tracking number of a return is read, however many there are", async (context) => {
+  const { simulator, shop, connect } = await openShopifySync(context, { seed: 31, orders: 20, products: 4 });
+  const oneByOne = await openBetween(context, simulator.url, ONE_BY_ONE);
+  const { order } = (await simulator.control("find-order", { with: "returnable" })) ?? { order: 0 };
+  const trackingNumbers = Array.from({ length: 40 }, (_, index) => `PARCEL-${index + 10}`);
+  await simulator.control("change", { do: "openReturn", order, line: 0, units: 2 });
+  await simulator.control("change", { do: "sendParcels", order, return: 0, trackingNumbers });
+  for (const settings of [{}, oneByOne.settings]) {
+    const workspace = await connect();
+    await workspace.sync("backfill", { settings });
+    const stored = await shop.rows<{ number: string }>(
+      `select tracking_number as number from return_tracking
+        where shop_key = $1 and tracking_number like 'PARCEL-%' order by 1`,
+      [workspace.shopKey],
     );
-    const { counts } = await paged.sync("refresh", { settings });
-    assert.equal(counts["orders"], 40);
-    assert.equal(counts["products"], 8);
-    // Whole orders tell what bulk operations and pages told.
-    assert.equal(counts["changed_orders"], 0);
-
-    await simulator.control("change", { do: "touchOrders", count: 20, seed: 2 });
-    await paged.sync("incremental", { settings });
-    const importedAgain = await sync.importExport();
-    assert.deepEqual(await paged.cohorts(), await importedAgain());
-  } finally {
-    await oneByOne.stop();
-    await sync.stop();
+    assert.deepEqual(
+      stored.map(({ number }) => number),
+      trackingNumbers,
+    );
+    await workspace.ask("order", await workspace.orderIds());
+    assert.equal((await workspace.sync("refresh", { settings })).counts["changed_orders"], 0);
   }
 });
 
-test("every tracking number of a return is read, however many there are", async () => {
-  const sync = await startShopifySync({ seed: 31, orders: 20, products: 4 });
-  const oneByOne = await startBetween(sync.simulator.url, ONE_BY_ONE);
-  try {
-    const { simulator, shop } = sync;
-    const { order } = (await simulator.control("find-order", { with: "returnable" })) ?? { order: 0 };
-    const trackingNumbers = Array.from({ length: 40 }, (_, index) => `PARCEL-${index + 10}`);
-    await simulator.control("change", { do: "openReturn", order, line: 0, units: 2 });
-    await simulator.control("change", { do: "sendParcels", order, return: 0, trackingNumbers });
-    for (const settings of [{}, { url: oneByOne.url }]) {
-      const workspace = await sync.connect();
-      const stored = () =>
-        shop.rows<{ number: string }>(
-          `select tracking_number as number from return_tracking
-            where shop_key = $1 and tracking_number like 'PARCEL-%' order by 1`,
-          [workspace.shopKey],
-        );
-      await workspace.sync("backfill", { settings });
-      assert.deepEqual(
-        (await stored()).map(({ number }) => number),
-        trackingNumbers,
-      );
-      await shop.rows(
-        `insert into pending_record (shop_key, source, kind, record_id)
-         select shop_key, 'shopify', 'order', order_id from order_document where shop_key = $1`,
-        [workspace.shopKey],
-      );
-      assert.equal((await workspace.sync("refresh", { settings })).counts["changed_orders"], 0);
-    }
-  } finally {
-    await oneByOne.stop();
-    await sync.stop();
-  }
-});
-
-test("no request outlives a run that another request has ended", async () => {
-  const sync = await startShopifySync({ seed: 31, orders: 300, products: 12 });
+test("no request outlives a run that another request has ended", async (context) => {
+  const { simulator, connect } = await openShopifySync(context, { seed: 31, orders: 300, products: 12 });
   let pages = 0;
-  const between = await startBetween(sync.simulator.url, {
+  const { settings, underWay } = await openBetween(context, simulator.url, {
     ...ONE_BY_ONE,
     answered: async (body, asked) => {
       if (!asked.includes("query RefundLines")) return { status: 200, body };
@@ -129,23 +111,18 @@ test("no request outlives a run that another request has ended", async () => {
       return { status: 200, body };
     },
   });
-  try {
-    const workspace = await sync.connect();
-    await assert.rejects(
-      workspace.sync("backfill", { settings: { url: between.url } }),
-      /Shopify answered RefundLines with status 418/u,
-    );
-    assert.ok(pages > 1);
-    assert.equal(between.underWay(), 0);
-  } finally {
-    await between.stop();
-    await sync.stop();
-  }
+  const workspace = await connect();
+  await assert.rejects(
+    workspace.sync("backfill", { settings }),
+    /Shopify answered RefundLines with status 418/u,
+  );
+  assert.ok(pages > 1);
+  assert.equal(underWay(), 0);
 });
 
-test("an answer that cannot be read is reported with the order that it is about", async () => {
-  const sync = await startShopifySync({ seed: 31, orders: 40, products: 12 });
-  const between = await startBetween(sync.simulator.url, {
+test("an answer that cannot be read is reported with the order that it is about", async (context) => {
+  const { simulator, connect } = await openShopifySync(context, { seed: 31, orders: 40, products: 12 });
+  const { settings } = await openBetween(context, simulator.url, {
     answered: async (body, asked) => ({
       status: 200,
       body: asked.includes("query Orders(")
@@ -153,16 +130,11 @@ test("an answer that cannot be read is reported with the order that it is about"
         : body,
     }),
   });
-  try {
-    const workspace = await sync.connect();
-    await workspace.sync("backfill");
-    await sync.simulator.control("change", { do: "touchOrders", count: 3 });
-    await assert.rejects(
-      workspace.sync("incremental", { settings: { url: between.url } }),
-      /^SourceFailed: Shopify's answer about gid:\/\/shopify\/Order\/\d+ cannot be read: LineItem\.currentQuantity should be a whole number, and is null\.$/u,
-    );
-  } finally {
-    await between.stop();
-    await sync.stop();
-  }
+  const workspace = await connect();
+  await workspace.sync("backfill");
+  await simulator.control("change", { do: "touchOrders", count: 3 });
+  await assert.rejects(
+    workspace.sync("incremental", { settings }),
+    /^SourceFailed: Shopify's answer about gid:\/\/shopify\/Order\/\d+ cannot be read: LineItem\.currentQuantity should be a whole number, and is null\.$/u,
+  );
 });

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { randomOf } from "../tools/simulators/shopify/world/random.ts";
 import type { SyncKind } from "../src/store/queries/sync-request.ts";
-import { startShopifySync, type ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { readCursor } from "../src/sync/connectors/shopify/settings.ts";
+import { openShopifySync, startShopifySync, type ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { use } from "./support/use.ts";
 
 const REASON = new Error("stopped by somebody");
@@ -43,16 +44,7 @@ test("runs that are stopped anywhere are continued, and end with the rows of an 
 test("a backfill that is continued does not start its bulk operations or its pages again", async () => {
   const workspace = await sync.connect();
   await sync.simulator.control("statistics", { reset: true });
-  for (const stage of ["refunds", "tracking", "cohorts"]) {
-    const stop = new AbortController();
-    const stopped = workspace.sync("backfill", {
-      signal: stop.signal,
-      onProgress: (progress) => {
-        if (progress.stage === stage) stop.abort(REASON);
-      },
-    });
-    await assert.rejects(stopped, REASON);
-  }
+  for (const stage of ["refunds", "tracking", "cohorts"]) await workspace.stopAt("backfill", stage);
   await workspace.sync("refresh");
   const { bulkRuns, operations } = await sync.simulator.control("statistics", { reset: true });
   assert.equal(bulkRuns, 4);
@@ -69,21 +61,12 @@ test("a backfill that is continued does not start its bulk operations or its pag
 test("what a webhook asks for while it is fetched stays asked for", async () => {
   const workspace = await sync.connect();
   await workspace.sync("backfill");
-  const [order] = await sync.shop.rows<{ order_id: string }>(
-    "select order_id from order_document where shop_key = $1 limit 1",
-    [workspace.shopKey],
-  );
-  const ask = () =>
-    sync.shop.rows(
-      `insert into pending_record (shop_key, source, kind, record_id) values ($1, 'shopify', 'order', $2)
-       on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at`,
-      [workspace.shopKey, order?.order_id],
-    );
-  await ask();
+  const [order = ""] = await workspace.orderIds();
+  await workspace.ask("order", [order]);
   const asked: Promise<unknown>[] = [];
   const { counts } = await workspace.sync("refresh", {
     onProgress: ({ stage }) => {
-      if (stage === "order" && asked.length === 0) asked.push(ask());
+      if (stage === "order" && asked.length === 0) asked.push(workspace.ask("order", [order]));
     },
   });
   await Promise.all(asked);
@@ -92,4 +75,39 @@ test("what a webhook asks for while it is fetched stays asked for", async () => 
     workspace.shopKey,
   ]);
   assert.equal(pending.length, 1);
+});
+
+test("a run that keeps up leaves a backfill that nobody waits for behind, and the next one starts over", async (context) => {
+  const own = await openShopifySync(context, { seed: 5, orders: 80, products: 10 });
+  const { simulator, shop } = own;
+  const workspace = await own.connect();
+  const { shopKey } = workspace;
+  const cursorOf = async () => {
+    const [row] = await shop.rows<{ cursor: unknown }>("select cursor from data_source where shop_key = $1", [
+      shopKey,
+    ]);
+    return readCursor(row?.cursor);
+  };
+  await workspace.sync("backfill");
+  await workspace.stopAt("backfill", "refunds");
+  assert.ok((await cursorOf()).backfill !== null);
+
+  const { order } = (await simulator.control("find-order", { with: "refundable" })) ?? { order: 0 };
+  await simulator.control("clock", { advanceSeconds: 3600 });
+  await simulator.control("change", { do: "refund", order, line: 0, units: 1, restockType: "RETURN" });
+  const stages = new Set<string>();
+  await workspace.sync("incremental", { onProgress: (progress) => stages.add(progress.stage) });
+  assert.ok(!stages.has("refunds"), "it does not continue the backfill");
+  const { backfill, watermark } = await cursorOf();
+  assert.deepEqual([backfill, watermark === null], [null, false]);
+  const left = await shop.rows(
+    "select kind from pending_record where shop_key = $1 union all select part from sync_record where shop_key = $1",
+    [shopKey],
+  );
+  assert.deepEqual(left, []);
+  const keptUp = await workspace.cohorts();
+  assert.deepEqual(keptUp, await own.exportedCohorts());
+
+  await workspace.sync("backfill");
+  assert.deepEqual(await workspace.cohorts(), keptUp);
 });

@@ -26,13 +26,6 @@ async function published() {
   return row;
 }
 
-async function ask(kind: string, recordId: string): Promise<void> {
-  await sync.shop.rows(
-    "insert into pending_record (shop_key, source, kind, record_id) values ($1, 'shopify', $2, $3)",
-    [workspace.shopKey, kind, recordId],
-  );
-}
-
 test("M5: a backfill is as of its beginning and makes the workspace ready", async () => {
   const { as_of: asOf, readiness, status, synced } = await published();
   assert.equal(asOf.toISOString(), "2026-06-01T00:00:00.000Z");
@@ -99,9 +92,8 @@ test("an order that is gone goes, a product that is gone stays as it was last kn
   );
   const products = () => sync.shop.rows("select * from product where shop_key = $1", [workspace.shopKey]);
   const known = (await products()).length;
-  await ask("order", order?.order_id ?? "");
-  await ask("order", "gid://shopify/Order/1");
-  await ask("product", "gid://shopify/Product/7900000000004");
+  await workspace.ask("order", [order?.order_id ?? "", "gid://shopify/Order/1"]);
+  await workspace.ask("product", ["gid://shopify/Product/7900000000004"]);
   const { counts } = await workspace.sync("refresh");
   assert.deepEqual([counts["orders"], counts["changed_orders"]], [2, 1]);
   const left = await sync.shop.rows(

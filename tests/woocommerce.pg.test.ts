@@ -19,7 +19,7 @@ import { createWooConnector } from "../src/sync/connectors/woocommerce/connector
 import { deriveKeys } from "../src/lib/keys.ts";
 import { sealSecrets } from "../src/sync/credentials.ts";
 import { startImportWorkspace } from "./support/import-workspace.ts";
-import { TEST_SECRET } from "./support/secret.ts";
+import { memoryCredentials, TEST_SECRET } from "./support/secret.ts";
 import { startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { makeWorkspace } from "./support/workspace.ts";
@@ -61,10 +61,7 @@ async function connect(simulator: Shop, settings: Record<string, unknown> = {}, 
       currencyCode: "EUR",
       kind,
       settings: own,
-      credentials: {
-        read: async () => ({ consumerKey: simulator.key }),
-        change: async (change) => change({}),
-      },
+      credentials: memoryCredentials({ consumerKey: simulator.key }),
       signal: new AbortController().signal,
       now: () => new Date(simulator.state.now),
       progress: () => {},

@@ -5,11 +5,12 @@ import { planForRun } from "../../src/store/query.ts";
 import { applyStage } from "../../src/sync/apply.ts";
 import { replaceDocument } from "../../src/sync/document-merge.ts";
 import { readStored } from "../../src/sync/stored-document.ts";
-import type { Connector, Credentials, Secrets, SyncContext, SyncOutcome } from "../../src/sync/connector.ts";
+import type { Connector, SyncContext, SyncOutcome } from "../../src/sync/connector.ts";
 import { insertRecords, openRecordLabels } from "../../src/store/queries/label-record.ts";
 import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
 import type { SourceLabel } from "../../src/sync/connectors/shared/label-run.ts";
 import type { ImportWorkspace } from "./import-workspace.ts";
+import { memoryCredentials } from "./secret.ts";
 
 export const NOW = "2026-06-01T06:00:00.000Z";
 
@@ -171,25 +172,12 @@ export function tracking(number: number, trackingNumber: string): Pick<OrderDocu
   return { trackings: [{ returnId: returnGid(number), trackingNumber }] };
 }
 
-export type ShareRow = { share: string };
-
 /** Order, label, minor units and lag of every part of a label. */
 export async function readShares(shop: Pick<ImportWorkspace, "rows">, shopKey: number): Promise<string[]> {
-  const rows = await shop.rows<ShareRow>(
+  const rows = await shop.rows<{ share: string }>(
     `select concat_ws(' ', regexp_replace(order_id, '.*/', ''), label_id, label_minor, 'lag', lag_days) as share
        from label_share where shop_key = $1 order by share`,
     [shopKey],
   );
   return rows.map(({ share }) => share);
-}
-
-function memoryCredentials(secrets: Secrets): Credentials {
-  let current = secrets;
-  return {
-    read: () => Promise.resolve(current),
-    change: async (change) => {
-      current = await change(current);
-      return current;
-    },
-  };
 }

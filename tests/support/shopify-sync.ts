@@ -1,7 +1,10 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { startShopifySimulator, type ShopifySimulator } from "../../tools/simulators/shopify/start.ts";
 import type { ShopifyOptions } from "../../tools/simulators/shopify/options.ts";
 import { findConnection, putConnection } from "../../src/store/queries/data-source.ts";
+import { addPending } from "../../src/store/queries/sync-record.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
 import type { ShopifyRetryPolicy } from "../../src/sync/connectors/shopify/api/client.ts";
@@ -9,11 +12,18 @@ import type { Credentials, Secrets, SyncOutcome, SyncProgress } from "../../src/
 import type { SyncKind } from "../../src/store/queries/sync-request.ts";
 import { startImportWorkspace, type ImportWorkspace } from "./import-workspace.ts";
 import { makeFolder } from "./folder.ts";
+import { memoryCredentials } from "./secret.ts";
 
 /** A workspace that is connected to a simulated shop. */
 export type ShopifyWorkspace = {
   shopKey: number;
   sync(kind: SyncKind, options?: SyncOptions): Promise<SyncOutcome>;
+  /** Begins a run that is stopped when it reports a stage. */
+  stopAt(kind: SyncKind, stage: string): Promise<void>;
+  /** Has the next run fetch records, as webhooks do. */
+  ask(kind: string, ids: readonly string[]): Promise<void>;
+  /** Ids of the stored orders, the earliest first. */
+  orderIds(): Promise<string[]>;
   /** Every column of the rows that answers are made of. */
   cohorts(): Promise<unknown[]>;
 };
@@ -31,14 +41,14 @@ export type ShopifySync = {
   simulator: ShopifySimulator;
   shop: ImportWorkspace;
   /** A new workspace; the lasting token of a custom app unless told otherwise. */
-  connect(secrets?: Secrets, currencyCode?: string): Promise<ShopifyWorkspace>;
-  /** The shop as it is now as an import folder, imported into a separate workspace. */
-  importExport(): Promise<ShopifyWorkspace["cohorts"]>;
+  connect: (secrets?: Secrets, currencyCode?: string) => Promise<ShopifyWorkspace>;
+  /** The cohort rows of the shop as it is now, imported as a folder into a separate workspace. */
+  exportedCohorts(): Promise<unknown[]>;
   stop(): Promise<void>;
 };
 
 /** Tests wait for nothing that they can do without. */
-const QUICK: Partial<ShopifyRetryPolicy> = { firstDelayMs: 5, maxDelayMs: 40, pollMs: 10 };
+export const QUICK: Partial<ShopifyRetryPolicy> = { firstDelayMs: 5, maxDelayMs: 40, pollMs: 10 };
 
 export async function startShopifySync(
   options: Partial<ShopifyOptions> = {},
@@ -53,7 +63,7 @@ export async function startShopifySync(
     ...options,
   });
   const shop = await startImportWorkspace();
-  const cohortsOf = (shopKey: number) => async () => {
+  const cohortsOf = async (shopKey: number) => {
     const rows = await shop.rows<{ row: unknown }>(
       `select to_jsonb(c) - 'shop_key' as row from cohort c where shop_key = $1
         order by entity_kind, entity_key, cohort_month, listing_id`,
@@ -67,7 +77,7 @@ export async function startShopifySync(
     shop,
     connect: async (secrets = { accessToken: simulator.token }, currency = currencyCode) => {
       const shopKey = await shop.open(currency);
-      const credentials = inMemoryCredentials(secrets);
+      const credentials = memoryCredentials(secrets);
       await putConnection(shop.database, {
         shopKey,
         source: "shopify",
@@ -75,19 +85,41 @@ export async function startShopifySync(
         settings: { url: simulator.url },
         sealedCredentials: Buffer.alloc(0),
       });
+      const place = { simulator, shop, shopKey, credentials, currency, retryPolicy };
+      const sync: ShopifyWorkspace["sync"] = (
+        kind,
+        { signal, settings, onProgress, plans = new Map() } = {},
+      ) =>
+        syncOnce(place, kind, {
+          signal: signal ?? new AbortController().signal,
+          settings: { url: simulator.url, ...settings },
+          onProgress: onProgress ?? (() => {}),
+          plans,
+        });
       return {
         shopKey,
-        cohorts: cohortsOf(shopKey),
-        sync: (kind, { signal, settings, onProgress, plans = new Map() } = {}) =>
-          syncOnce({ simulator, shop, shopKey, credentials, currency, retryPolicy }, kind, {
-            signal: signal ?? new AbortController().signal,
-            settings: { url: simulator.url, ...settings },
-            onProgress: onProgress ?? (() => {}),
-            plans,
-          }),
+        cohorts: () => cohortsOf(shopKey),
+        sync,
+        stopAt: async (kind, stage) => {
+          const stop = new AbortController();
+          const reason = new Error(`stopped at ${stage}`);
+          const onProgress = (progress: SyncProgress): void => {
+            if (progress.stage === stage) stop.abort(reason);
+          };
+          await assert.rejects(sync(kind, { signal: stop.signal, onProgress }), reason);
+        },
+        ask: (kind, ids) => addPending(shop.database, shopKey, "shopify", kind, ids),
+        orderIds: async () => {
+          const rows = await shop.rows<{ order_id: string }>(
+            `select d.order_id from order_document d join order_line l using (shop_key, order_id)
+              where d.shop_key = $1 group by d.order_id order by min(l.ordered_on), d.order_id`,
+            [shopKey],
+          );
+          return rows.map((row) => row.order_id);
+        },
       };
     },
-    importExport: async () => {
+    exportedCohorts: async () => {
       const shopKey = await shop.open(currencyCode);
       const folder = makeFolder();
       await simulator.control("export", { folder });
@@ -108,6 +140,16 @@ export async function startShopifySync(
       await shop.stop();
     },
   };
+}
+
+/** The same for one test, which stops it. */
+export async function openShopifySync(
+  context: TestContext,
+  ...options: Parameters<typeof startShopifySync>
+): Promise<ShopifySync> {
+  const sync = await startShopifySync(...options);
+  context.after(() => sync.stop());
+  return sync;
 }
 
 type Place = {
@@ -144,17 +186,4 @@ async function syncOnce(place: Place, kind: SyncKind, options: Required<SyncOpti
     now,
     progress: options.onProgress,
   });
-}
-
-function inMemoryCredentials(first: Secrets): Credentials {
-  let secrets = first;
-  let turn: Promise<unknown> = Promise.resolve();
-  return {
-    read: async () => secrets,
-    change: (change) => {
-      const mine = turn.then(async () => (secrets = await change(secrets)));
-      turn = mine.catch(() => {});
-      return mine;
-    },
-  };
 }
