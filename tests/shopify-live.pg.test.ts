@@ -15,8 +15,6 @@ import { approvedTokens } from "./support/shopify-approval.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
-import { DEFAULT_RETENTION } from "./support/worker.ts";
-import { checkWorkspace } from "../src/worker/upkeep.ts";
 import { before, use } from "./support/use.ts";
 
 const DOMAIN = "lamps.example";
@@ -130,15 +128,6 @@ test("billing follows the subscription as it is, not as the last delivery says",
   await deliver([{ topic: "APP_SUBSCRIPTIONS_UPDATE", payload: { app_subscription: old } }]);
   await until(PURCHASE, "false");
   assert.equal(await valueOf(BILLING), "active");
-  await service.database.query("update workspace set billing_ends_at = now() where shop_key = $1", [shopKey]);
-  const { database } = service.installation;
-  const log = { info: () => {}, warn: () => {}, error: () => {} };
-  const upkeep = { database, now: () => new Date(), log, retention: DEFAULT_RETENTION };
-  await checkWorkspace(upkeep, shopKey);
-  assert.equal(await valueOf(BILLING), "inactive");
-  await simulator.control("billing", { status: "ACTIVE" });
-  await deliver();
-  await until(BILLING, "active");
 });
 
 test("a revoked token is reported in one sentence, and connecting again misses nothing", async () => {
