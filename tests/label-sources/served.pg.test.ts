@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { generateLoopReturns, startLoopSimulator } from "../../tools/simulators/loop/server.ts";
 import {
   generateShipStationLabels,
@@ -35,7 +35,7 @@ const ORDERS = 120;
 
 const shop = use(startImportWorkspace);
 
-test("M10: a year of ShipStation labels gives the same cohort rows as the same labels imported as CSV", async () => {
+test("M10: a year of ShipStation labels gives the same cohort rows as the same labels imported as CSV", async (context) => {
   const labels = generateShipStationLabels({ seed: 3, count: ORDERS * 3, currencyCode: "EUR", now: END });
   const trackings = labels.map((label) => label.trackingNumber ?? "");
   // Two of three labels are outbound; every fifth return label belongs to no return.
@@ -56,19 +56,15 @@ test("M10: a year of ShipStation labels gives the same cohort rows as the same l
     });
   assert.ok(rows.length > 30);
   const simulator = await startShipStationSimulator({ labels, requests: 10_000 });
+  context.after(() => simulator.stop());
   const { synced, imported } = await openTwins("shipstation", orders);
-  try {
-    const connector = labelConnector(SHIPSTATION, QUICK);
-    const { counts } = await syncLabels(shop, synced, connector, simulator);
-    assert.equal(counts["labels"], rows.length);
-    await importLabels(imported, rows);
-    await assertTwins(synced, imported);
-  } finally {
-    await simulator.stop();
-  }
+  const { counts } = await syncLabels(shop, synced, labelConnector(SHIPSTATION, QUICK), simulator);
+  assert.equal(counts["labels"], rows.length);
+  await importLabels(imported, rows);
+  await assertTwins(synced, imported);
 });
 
-test("M10: a year of Loop labels gives the same cohort rows as the same labels imported as CSV", async () => {
+test("M10: a year of Loop labels gives the same cohort rows as the same labels imported as CSV", async (context) => {
   const returns = generateLoopReturns({ seed: 4, count: ORDERS, currencyCode: "EUR", now: END }).map(
     (returned, index) => ({ ...returned, providerOrderId: String(index) }),
   );
@@ -84,113 +80,78 @@ test("M10: a year of Loop labels gives the same cohort rows as the same labels i
     ),
   );
   const simulator = await startLoopSimulator({ returns, requests: 10_000 });
+  context.after(() => simulator.stop());
   const { synced, imported } = await openTwins("loop", orders);
-  try {
-    const { counts, notes } = await syncLabels(shop, synced, labelConnector(LOOP, QUICK), simulator);
-    assert.equal(counts["labels"], rows.length);
-    assert.match(
-      notes.join(),
-      /^Unmatched spend: \d+\.\d\d EUR, \d+ labels of Loop that belong to no known returned line\.$/u,
-    );
-    await importLabels(imported, rows);
-    await assertTwins(synced, imported);
-  } finally {
-    await simulator.stop();
-  }
+  const { counts, notes } = await syncLabels(shop, synced, labelConnector(LOOP, QUICK), simulator);
+  assert.equal(counts["labels"], rows.length);
+  assert.match(
+    notes.join(),
+    /^Unmatched spend: \d+\.\d\d EUR, \d+ labels of Loop that belong to no known returned line\.$/u,
+  );
+  await importLabels(imported, rows);
+  await assertTwins(synced, imported);
 });
 
-test("M10: matched labels are in the report's costs, unmatched ones in its unmatched spend; the store's as-of stays", async () => {
-  const { tenant, simulator } = await openServed("eur");
-  try {
-    assert.equal((await costsOf(tenant)).included, false);
-    const outcome = await syncLabels(
-      { database: service.installation.database },
-      tenant.shopKey,
-      labelConnector(SHIPSTATION, QUICK),
-      simulator,
-    );
-    assert.deepEqual(await costsOf(tenant), { included: true, label: 5, unmatched: 7.5 });
-    assert.equal(outcome.counts["unmatched"], 1);
-    assert.deepEqual(outcome.notes, [
-      "Unmatched spend: 7.50 EUR, 1 label of ShipStation that belongs to no known returned line.",
-    ]);
-    const { rows } = await service.database.query("select data_as_of from workspace where shop_key = $1", [
-      tenant.shopKey,
-    ]);
-    assert.deepEqual(rows, [{ data_as_of: new Date(AS_OF) }]);
-  } finally {
-    await simulator.stop();
-  }
+test("M10: matched labels are in the report's costs, unmatched ones in its unmatched spend; the store's as-of stays", async (context) => {
+  const { tenant, sync } = await openServed(context, "eur");
+  assert.equal((await costsOf(tenant)).included, false);
+  const outcome = await sync();
+  assert.deepEqual(await costsOf(tenant), { included: true, label: 5, unmatched: 7.5 });
+  assert.equal(outcome.counts["unmatched"], 1);
+  assert.deepEqual(outcome.notes, [
+    "Unmatched spend: 7.50 EUR, 1 label of ShipStation that belongs to no known returned line.",
+  ]);
+  const { rows } = await service.database.query("select data_as_of from workspace where shop_key = $1", [
+    tenant.shopKey,
+  ]);
+  assert.deepEqual(rows, [{ data_as_of: new Date(AS_OF) }]);
 });
 
-test("M10: labels in another currency make the source unusable; the run says so, and from then on doctor", async () => {
-  const { tenant, simulator } = await openServed("usd");
-  try {
-    const outcome = await syncLabels(
-      { database: service.installation.database },
-      tenant.shopKey,
-      labelConnector(SHIPSTATION, QUICK),
-      simulator,
-    );
-    assert.equal(outcome.counts["foreign"], 2);
-    assert.deepEqual(outcome.notes, [
-      "ShipStation has labels in USD and the shop's currency is EUR: its label costs are not counted.",
-    ]);
-    assert.deepEqual(await costsOf(tenant), { included: false, label: 0, unmatched: null });
-    const { rows } = await service.database.query(
-      "select currency_code, status from data_source where shop_key = $1 and source = 'shipstation'",
-      [tenant.shopKey],
-    );
-    assert.deepEqual(rows, [{ currency_code: "USD", status: "ok" }]);
-    const health = await connectionHealth(service.installation.database, {
-      staleSince: new Date(0),
-      interruptedRuns: 5,
-      most: 1000,
-    });
-    const ours = health.filter((row) => row.shop_domain === tenant.shopDomain);
-    assert.deepEqual(
-      diagnoseConnections(ours, new Date(NOW)).map(({ problems }) => problems),
-      [["shipstation has labels in USD, which is not the shop's currency: its costs are not used"]],
-    );
-  } finally {
-    await simulator.stop();
-  }
+test("M10: labels in another currency make the source unusable; the run says so, and from then on doctor", async (context) => {
+  const { tenant, sync } = await openServed(context, "usd");
+  const outcome = await sync();
+  assert.equal(outcome.counts["foreign"], 2);
+  assert.deepEqual(outcome.notes, [
+    "ShipStation has labels in USD and the shop's currency is EUR: its label costs are not counted.",
+  ]);
+  assert.deepEqual(await costsOf(tenant), { included: false, label: 0, unmatched: null });
+  const { rows } = await service.database.query(
+    "select currency_code, status from data_source where shop_key = $1 and source = 'shipstation'",
+    [tenant.shopKey],
+  );
+  assert.deepEqual(rows, [{ currency_code: "USD", status: "ok" }]);
+  const health = await connectionHealth(service.installation.database, {
+    staleSince: new Date(0),
+    interruptedRuns: 5,
+    most: 1000,
+  });
+  const ours = health.filter((row) => row.shop_domain === tenant.shopDomain);
+  assert.deepEqual(
+    diagnoseConnections(ours, new Date(NOW)).map(({ problems }) => problems),
+    [["shipstation has labels in USD, which is not the shop's currency: its costs are not used"]],
+  );
 });
 
-test("M10: labels in another currency that were voided leave the source usable, and the run says nothing of them", async () => {
-  const { tenant, simulator } = await openServed("usd", "2026-01-11T00:00:00.000Z");
-  try {
-    const outcome = await syncLabels(
-      { database: service.installation.database },
-      tenant.shopKey,
-      labelConnector(SHIPSTATION, QUICK),
-      simulator,
-    );
-    assert.deepEqual([outcome.counts["voided"], outcome.counts["foreign"]], [2, 0]);
-    assert.deepEqual(outcome.notes, []);
-    assert.deepEqual(await costsOf(tenant), { included: true, label: 0, unmatched: 0 });
-  } finally {
-    await simulator.stop();
-  }
+test("M10: labels in another currency that were voided leave the source usable, and the run says nothing of them", async (context) => {
+  const { tenant, sync } = await openServed(context, "usd", "2026-01-11T00:00:00.000Z");
+  const outcome = await sync();
+  assert.deepEqual([outcome.counts["voided"], outcome.counts["foreign"]], [2, 0]);
+  assert.deepEqual(outcome.notes, []);
+  assert.deepEqual(await costsOf(tenant), { included: true, label: 0, unmatched: 0 });
 });
 
-test("a source whose key was revoked keeps its labels served until it is reported as failed", async () => {
-  const { tenant, simulator } = await openServed("eur");
+test("a source whose key was revoked keeps its labels served until it is reported as failed", async (context) => {
+  const { tenant, simulator, sync } = await openServed(context, "eur");
+  await sync();
+  simulator.control.setApiKey("another");
+  await assert.rejects(sync(), SourceRefused);
+  assert.deepEqual(await costsOf(tenant), { included: true, label: 5, unmatched: 7.5 });
   const { database } = service.installation;
-  const connector = labelConnector(SHIPSTATION, QUICK);
-  try {
-    await syncLabels({ database }, tenant.shopKey, connector, simulator);
-    simulator.control.setApiKey("another");
-    await assert.rejects(syncLabels({ database }, tenant.shopKey, connector, simulator), SourceRefused);
-    assert.deepEqual(await costsOf(tenant), { included: true, label: 5, unmatched: 7.5 });
-    await setSourceStatus(database, tenant.shopKey, "shipstation", "failed", "The key was refused.");
-    assert.equal((await costsOf(tenant)).included, false);
-    simulator.control.setApiKey(simulator.apiKey);
-    await syncLabels({ database }, tenant.shopKey, connector, simulator);
-    assert.deepEqual(await costsOf(tenant), { included: true, label: 5, unmatched: 7.5 });
-  } finally {
-    await simulator.stop();
-  }
+  await setSourceStatus(database, tenant.shopKey, "shipstation", "failed", "The key was refused.");
+  assert.equal((await costsOf(tenant)).included, false);
+  simulator.control.setApiKey(simulator.apiKey);
+  await sync();
+  assert.deepEqual(await costsOf(tenant), { included: true, label: 5, unmatched: 7.5 });
 });
 
 const AS_OF = "2026-07-01T06:00:00.000Z";
@@ -219,12 +180,13 @@ async function assertTwins(synced: number, imported: number): Promise<void> {
   assert.deepEqual(one["dirty_cohort"], []);
 }
 
-/** A served shop with one return and two labels, one of which matches nothing. */
-async function openServed(currency: string, voidedAt: string | null = null) {
+/** A served shop with one return and two labels, one of which matches nothing; `sync` reads them. */
+async function openServed(context: TestContext, currency: string, voidedAt: string | null = null) {
   const tenant = await createTenant(service.database, { dataAsOf: AS_OF });
-  const store = { database: service.installation.database };
-  await connectLabels(store, tenant.shopKey, "shipstation");
-  await putOrders(store, tenant.shopKey, [orderWithReturn(1, tracking(1, "T1"))]);
+  const { shopKey } = tenant;
+  const store = service.installation;
+  await connectLabels(store, shopKey, "shipstation");
+  await putOrders(store, shopKey, [orderWithReturn(1, tracking(1, "T1"))]);
   const common = voidedAt === null ? { currency } : { currency, voidedAt, status: "voided" as const };
   const simulator = await startShipStationSimulator({
     labels: [
@@ -232,7 +194,9 @@ async function openServed(currency: string, voidedAt: string | null = null) {
       shipStationLabel({ labelId: "se-2", trackingNumber: "T2", amount: 7.5, ...common }),
     ],
   });
-  return { tenant, simulator };
+  context.after(() => simulator.stop());
+  const sync = () => syncLabels(store, shopKey, labelConnector(SHIPSTATION, QUICK), simulator);
+  return { tenant, simulator, sync };
 }
 
 async function costsOf(tenant: Tenant) {
