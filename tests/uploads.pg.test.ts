@@ -7,7 +7,7 @@ import { afterEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { parse } from "csv-parse/sync";
-import { csv, startImportWorkspace } from "./support/import-workspace.ts";
+import { csv } from "./support/import-workspace.ts";
 import { makeFolder } from "./support/folder.ts";
 import { openRaw, type RawConnection } from "./support/raw-http.ts";
 import { actAs } from "./support/scene.ts";
@@ -22,7 +22,6 @@ import {
   openUploadWorkspace,
 } from "./support/upload-workspace.ts";
 import type { UploadWorkspace } from "./support/upload-workspace.ts";
-import { ImportError } from "../src/sync/connectors/csv/problems.ts";
 import { DEFAULT_RETENTION } from "./support/worker.ts";
 import { keepInOrder } from "../src/worker/upkeep.ts";
 
@@ -522,23 +521,4 @@ test("upkeep ends what has expired, removes its parts, and forgets it after 30 d
   assert.deepEqual(await look(now), [{ status: "refused", parts: 2 }]);
   assert.deepEqual(await look(now + DAY_MS + 60_000), [{ status: "expired", parts: 0 }]);
   assert.deepEqual(await look(now + 32 * DAY_MS), []);
-});
-
-test("a packed file that unpacks to more than is allowed ends the import before it fills anything", async () => {
-  const own = await startImportWorkspace();
-  try {
-    const shopKey = await own.open();
-    const packed = gzipSync(csv(LINES, ...Array<string>(100_000).fill(GOOD)));
-    assert.ok(packed.length < 100_000);
-    await assert.rejects(
-      own.import(shopKey, { "order_lines.csv.gz": packed }, { mostTextBytes: 1_000_000 }),
-      (error) =>
-        error instanceof ImportError &&
-        error.message ===
-          "order_lines.csv.gz: uncompressed, the files contain more than 1,000,000 bytes of text",
-    );
-    assert.deepEqual((await own.dump(shopKey))["order_line"], []);
-  } finally {
-    await own.stop();
-  }
 });

@@ -1,22 +1,21 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { makeFolder } from "../../../../tests/support/folder.ts";
 import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
 import { use } from "../../../../tests/support/use.ts";
+import { readParquet, reasonOf } from "./parquet-process.ts";
 import { ImportError } from "./problems.ts";
 
 const shop = use(startImportWorkspace);
-const folder = await mkdtemp(join(tmpdir(), "returns-parquet-"));
+const folder = makeFolder();
 const duckdb = await (await DuckDBInstance.create(":memory:")).connect();
 await duckdb.run("set timezone = 'Asia/Tokyo'");
-after(async () => {
-  duckdb.closeSync();
-  await rm(folder, { recursive: true, force: true });
-});
+after(() => duckdb.closeSync());
 
 let files = 0;
 /** What DuckDB writes of a query. */
@@ -156,12 +155,6 @@ test("blanks around the name of a column do not count, and unknown columns are l
 
 const GOOD = await parquet(ONE("2 as units"));
 const LONG = await parquet(LINES, ", row_group_size 2048, compression uncompressed");
-/** The page of a column of GOOD, whose first bytes are changed. */
-const damaged = (bytes: Buffer, at: number, by: readonly number[]): Buffer => {
-  const copy = Buffer.from(bytes);
-  copy.set(by, at);
-  return copy;
-};
 /** A footer of these bytes. */
 const withFooter = (footer: Buffer): Buffer => {
   const length = Buffer.alloc(4);
@@ -270,142 +263,99 @@ const ENDLESS = Buffer.concat([Buffer.from([128, 1, 4, 5]), Buffer.alloc(MIB, 0x
 /** An empty text as often as a page may have values. */
 const EMPTY_TEXTS = Buffer.alloc(4 * MIB);
 
-const REFUSED: { title: string; name?: string; bytes: Buffer | Promise<Buffer>; message: RegExp }[] = [
-  {
-    title: "another schema",
-    bytes: parquet("select 1 as id, 'x' as name"),
-    message:
-      /^order_lines\.parquet: the required columns order_id, line_id, ordered_at, units are missing; .*"id", "name"$/u,
-  },
-  {
-    title: "a list in a column",
-    bytes: parquet(ONE("['l1'] as line_id")),
-    message: /^order_lines\.parquet: the column line_id is a list, map or struct: write one value a row/u,
-  },
-  {
-    title: "a struct in a column",
-    bytes: parquet(ONE("{'a': {'b': [1]}} as line_id")),
-    message: /the column line_id is a list, map or struct/u,
-  },
-  {
-    title: "FLOAT",
-    bytes: parquet(ONE("1.5::float as unit_price")),
-    message: /unit_price is FLOAT.*DECIMAL or DOUBLE$/u,
-  },
-  {
-    title: "a time of day",
-    bytes: parquet(ONE("time '10:00:00' as ordered_at")),
-    message: /ordered_at is of the type TIME/u,
-  },
-  {
-    title: "an id beyond a double",
-    bytes: parquet(ONE("1e17::double as order_id")),
-    message: /order_id holds 100000000000000000, which DOUBLE/u,
-  },
-  {
-    title: "bytes that are no text",
-    bytes: parquet(ONE("'\\xFF'::blob as order_id")),
-    message: /row group 1: the column order_id holds text that is not UTF-8$/u,
-  },
-  {
-    title: "CSV",
-    bytes: Buffer.from(csv("order_id,line_id,ordered_at,units", "o,l,2026-01-05T10:00:00Z,1")),
-    message: /is not a Parquet file by its content; a CSV file must be named \.csv$/u,
-  },
-  { title: "nothing", bytes: Buffer.alloc(0), message: /is not a Parquet file/u },
-  {
-    title: "Parquet that is called .csv",
-    name: "order_lines.csv",
-    bytes: GOOD,
-    message: /^order_lines\.csv: is a Parquet file by its content, not CSV: name it \.parquet$/u,
-  },
-  {
-    title: "a torn file",
-    bytes: LONG.subarray(0, 20_000),
-    message: /is cut off or damaged: its end is missing$/u,
-  },
-  {
-    title: "a file without its beginning",
-    bytes: Buffer.concat([GOOD.subarray(0, 4), LONG.subarray(-9000)]),
-    message: /is damaged or cut off/u,
-  },
-  { title: "an encrypted file", bytes: Buffer.from("PARExxxxxxxxPARE"), message: /is encrypted/u },
-  {
-    title: "LZ4",
-    bytes: parquet(LINES, ", compression lz4_raw"),
-    message:
-      /row group 1: the column \w+ is compressed with LZ4_RAW: use snappy, zstd, gzip, brotli or none$/u,
-  },
-  {
-    title: "a footer of nested structs",
-    bytes: withFooter(Buffer.alloc(1_000_000, 0x1c)),
-    message: /is damaged or cut off/u,
-  },
-  {
-    title: "a footer of a long list",
-    bytes: withFooter(Buffer.from([0x29, 0xf5, 0xff, 0xff, 0xff, 0xff, 0x07])),
-    message: /is damaged or cut off/u,
-  },
-  {
-    title: "a footer of an endless number",
-    bytes: withFooter(Buffer.concat([Buffer.from([0x36]), Buffer.alloc(MIB, 0xff)])),
-    message: /is damaged or cut off \(a number is too long\)$/u,
-  },
-  {
-    title: "a page of an endless number",
-    bytes: hostile({
+type Unreadable = [bytes: Buffer | Promise<Buffer>, message: RegExp];
+/** What the process that reads refuses; `UNIMPORTED` has some of its refusals as imports report them. */
+const UNREADABLE: Record<string, Unreadable> = {
+  "a list in a column": [
+    parquet(ONE("['l1'] as line_id")),
+    /^order_lines\.parquet: the column line_id is a list, map or struct: write one value a row/u,
+  ],
+  "a struct in a column": [
+    parquet(ONE("{'a': {'b': [1]}} as line_id")),
+    /the column line_id is a list, map or struct/u,
+  ],
+  "FLOAT": [
+    parquet(ONE("1.5::float as unit_price")),
+    /unit_price is FLOAT.*DECIMAL or DOUBLE$/u,
+  ],
+  "a time of day": [
+    parquet(ONE("time '10:00:00' as ordered_at")),
+    /ordered_at is of the type TIME/u,
+  ],
+  "an id beyond a double": [
+    parquet(ONE("1e17::double as order_id")),
+    /order_id holds 100000000000000000, which DOUBLE/u,
+  ],
+  "bytes that are no text": [
+    parquet(ONE("'\\xFF'::blob as order_id")),
+    /row group 1: the column order_id holds text that is not UTF-8$/u,
+  ],
+  "CSV": [
+    Buffer.from(csv("order_id,line_id,ordered_at,units", "o,l,2026-01-05T10:00:00Z,1")),
+    /is not a Parquet file by its content; a CSV file must be named \.csv$/u,
+  ],
+  "nothing": [Buffer.alloc(0), /is not a Parquet file/u],
+  "a file without its beginning": [
+    Buffer.concat([GOOD.subarray(0, 4), LONG.subarray(-9000)]),
+    /is damaged or cut off/u,
+  ],
+  "an encrypted file": [Buffer.from("PARExxxxxxxxPARE"), /is encrypted/u],
+  "LZ4": [
+    parquet(LINES, ", compression lz4_raw"),
+    /row group 1: the column \w+ is compressed with LZ4_RAW: use snappy, zstd, gzip, brotli or none$/u,
+  ],
+  "a footer of nested structs": [
+    withFooter(Buffer.alloc(1_000_000, 0x1c)),
+    /is damaged or cut off/u,
+  ],
+  "a footer of a long list": [
+    withFooter(Buffer.from([0x29, 0xf5, 0xff, 0xff, 0xff, 0xff, 0x07])),
+    /is damaged or cut off/u,
+  ],
+  "a footer of an endless number": [
+    withFooter(Buffer.concat([Buffer.from([0x36]), Buffer.alloc(MIB, 0xff)])),
+    /is damaged or cut off \(a number is too long\)$/u,
+  ],
+  "a page of an endless number": [
+    hostile({
       type: 2,
       rows: 5,
       header: { 2: whole(ENDLESS.length), 5: struct({ 1: whole(5), 2: whole(5) }) },
       page: gzipSync(ENDLESS),
     }),
-    message: /the column order_id is damaged or cut off \(a number is too long\)$/u,
-  },
-  {
-    title: "a page of blocks that go backwards",
-    bytes: hostile({
+    /the column order_id is damaged or cut off \(a number is too long\)$/u,
+  ],
+  "a page of blocks that go backwards": [
+    hostile({
       type: 1,
       rows: 1000,
       header: { 2: whole(13), 5: struct({ 1: whole(1000), 2: whole(5) }) },
       page: BACKWARDS,
     }),
-    message: /the column order_id is damaged or cut off \(a block has no values\)$/u,
-  },
-  {
-    title: "a text that is longer than its page",
-    bytes: hostile({
+    /the column order_id is damaged or cut off \(a block has no values\)$/u,
+  ],
+  "a text that is longer than its page": [
+    hostile({
       // Of DELTA_LENGTH_BYTE_ARRAY: one text of 100 letters, of which there is one.
       header: { 2: whole(7), 5: struct({ 1: whole(1), 2: whole(6) }) },
       page: gzipSync(Buffer.from([128, 1, 4, 1, 200, 1, 65])),
     }),
-    message: /the column order_id is damaged or cut off \(a text is longer than its page\)$/u,
-  },
-  {
-    title: "a page with more values than rows",
-    bytes: hostile({ header: { 2: whole(5), 5: struct({ 1: whole(2), 2: whole(0) }) } }),
-    message: /the column order_id is damaged or cut off \(it has more values than rows\)$/u,
-  },
-  {
-    title: "a few bytes that unpack to many",
-    bytes: hostile({
-      codec: ZSTD,
-      header: { 2: whole(100 * MIB), ...FIRST_VERSION },
-      page: zstdCompressSync(Buffer.alloc(100 * MIB)),
-    }),
-    message: /the column order_id unpacks to more than [\d,]+ bytes, too many for a file of its size$/u,
-  },
-  {
-    title: "a few bytes that are read again and again",
-    bytes: hostile({
+    /the column order_id is damaged or cut off \(a text is longer than its page\)$/u,
+  ],
+  "a page with more values than rows": [
+    hostile({ header: { 2: whole(5), 5: struct({ 1: whole(2), 2: whole(0) }) } }),
+    /the column order_id is damaged or cut off \(it has more values than rows\)$/u,
+  ],
+  "a few bytes that are read again and again": [
+    hostile({
       header: { 1: whole(2), 2: whole(EMPTY_TEXTS.length), 7: struct({ 1: whole(MIB), 2: whole(0) }) },
       page: gzipSync(EMPTY_TEXTS),
       pages: 3,
     }),
-    message: /the column order_id unpacks to more than [\d,]+ bytes, too many for a file of its size$/u,
-  },
-  {
-    title: "a long page that states to be short",
-    bytes: hostile({
+    /the column order_id unpacks to more than [\d,]+ bytes, too many for a file of its size$/u,
+  ],
+  "a long page that states to be short": [
+    hostile({
       header: {
         2: whole(5),
         8: struct({
@@ -420,68 +370,103 @@ const REFUSED: { title: string; name?: string; bytes: Buffer | Promise<Buffer>; 
       },
       page: Buffer.concat([ONE_TEXT, Buffer.alloc(65 * MIB)]),
     }),
-    message: /the column units has more than 1,048,576 values, or pages of 256 MiB at once/u,
-  },
-  {
-    title: "a page that does not state its size",
-    bytes: hostile({ header: FIRST_VERSION, page: gzipSync(Buffer.alloc(100_000)) }),
-    message: /the column order_id is damaged or cut off \(a page states an invalid size\)$/u,
-  },
-  {
-    title: "a page whose size is text",
-    bytes: hostile({ header: { 2: words("xx"), ...FIRST_VERSION } }),
-    message: /a page states an invalid size/u,
-  },
-  {
-    title: "a page with levels of a negative length",
-    bytes: hostile({
+    /the column units has more than 1,048,576 values, or pages of 256 MiB at once/u,
+  ],
+  "a page that does not state its size": [
+    hostile({ header: FIRST_VERSION, page: gzipSync(Buffer.alloc(100_000)) }),
+    /the column order_id is damaged or cut off \(a page states an invalid size\)$/u,
+  ],
+  "a page whose size is text": [
+    hostile({ header: { 2: words("xx"), ...FIRST_VERSION } }),
+    /a page states an invalid size/u,
+  ],
+  "a page with levels of a negative length": [
+    hostile({
       header: {
         2: whole(5),
         8: struct({ 1: whole(1), 2: whole(0), 3: whole(1), 4: whole(0), 5: whole(-9), 6: whole(-9) }),
       },
     }),
-    message: /a page states an invalid size/u,
-  },
-  {
-    title: "a UUID of 16 kB",
-    bytes: hostile({ type: 7, typeLength: 16_384, isUuid: true, header: { 2: whole(5), ...FIRST_VERSION } }),
-    message: /the column order_id is of the type UUID: write it as text$/u,
-  },
-  {
-    title: "a column whose pages are of another type",
-    bytes: hostile({ chunkType: 7, typeLength: 16_384, header: { 2: whole(5), ...FIRST_VERSION } }),
-    message: /the column order_id is damaged or cut off \(its type or its number of values\)$/u,
-  },
-  {
-    title: "a footer with nothing in it",
-    bytes: withFooter(Buffer.alloc(0)),
-    message: /^order_lines\.parquet: is damaged or cut off$/u,
-  },
-  {
-    title: "a column without a name",
-    bytes: hostile({ name: null, header: { 2: whole(5), ...FIRST_VERSION } }),
-    message: /is damaged or cut off/u,
-  },
-  {
-    title: "a file that states more rows than it has",
-    bytes: hostile({ statedRows: 2, header: { 2: whole(5), ...FIRST_VERSION } }),
-    message: /the rows of its row groups do not add up to the stated number/u,
-  },
-  {
-    title: "fewer than no rows",
-    bytes: hostile({ rows: -1, header: { 2: whole(5), ...FIRST_VERSION } }),
-    message: /is damaged or cut off/u,
-  },
-  {
-    title: "a name of two million letters",
-    bytes: hostile({ name: "x".repeat(2_000_000), header: { 2: whole(5), ...FIRST_VERSION } }),
-    message: /has too many columns or row groups$/u,
-  },
-];
+    /a page states an invalid size/u,
+  ],
+  "a UUID of 16 kB": [
+    hostile({ type: 7, typeLength: 16_384, isUuid: true, header: { 2: whole(5), ...FIRST_VERSION } }),
+    /the column order_id is of the type UUID: write it as text$/u,
+  ],
+  "a column whose pages are of another type": [
+    hostile({ chunkType: 7, typeLength: 16_384, header: { 2: whole(5), ...FIRST_VERSION } }),
+    /the column order_id is damaged or cut off \(its type or its number of values\)$/u,
+  ],
+  "a footer with nothing in it": [
+    withFooter(Buffer.alloc(0)),
+    /^order_lines\.parquet: is damaged or cut off$/u,
+  ],
+  "a column without a name": [
+    hostile({ name: null, header: { 2: whole(5), ...FIRST_VERSION } }),
+    /is damaged or cut off/u,
+  ],
+  "a file that states more rows than it has": [
+    hostile({ statedRows: 2, header: { 2: whole(5), ...FIRST_VERSION } }),
+    /the rows of its row groups do not add up to the stated number/u,
+  ],
+  "fewer than no rows": [
+    hostile({ rows: -1, header: { 2: whole(5), ...FIRST_VERSION } }),
+    /is damaged or cut off/u,
+  ],
+  "a name of two million letters": [
+    hostile({ name: "x".repeat(2_000_000), header: { 2: whole(5), ...FIRST_VERSION } }),
+    /has too many columns or row groups$/u,
+  ],
+};
 
-for (const { title, name = "order_lines.parquet", bytes, message } of REFUSED) {
+const UNIMPORTED: Record<string, Unreadable> = {
+  "another schema": [
+    parquet("select 1 as id, 'x' as name"),
+    /^order_lines\.parquet: the required columns order_id, line_id, ordered_at, units are missing; .*"id", "name"$/u,
+  ],
+  "Parquet that is called .csv": [
+    GOOD,
+    /^order_lines\.csv: is a Parquet file by its content, not CSV: name it \.parquet$/u,
+  ],
+  "a torn file": [
+    LONG.subarray(0, 20_000),
+    /is cut off or damaged: its end is missing$/u,
+  ],
+  "a few bytes that unpack to many": [
+    hostile({
+      codec: ZSTD,
+      header: { 2: whole(100 * MIB), ...FIRST_VERSION },
+      page: zstdCompressSync(Buffer.alloc(100 * MIB)),
+    }),
+    /the column order_id unpacks to more than [\d,]+ bytes, too many for a file of its size$/u,
+  ],
+};
+
+/** Reads the columns of order lines in this process; the reason when that cannot be done. */
+function refusalOf(bytes: Buffer): string | null {
+  const path = join(folder, "order_lines.parquet");
+  writeFileSync(path, bytes);
+  const columns = ["order_id", "line_id", "ordered_at", "units", "unit_price"];
+  try {
+    Array.from(readParquet(path, Infinity, columns));
+    return null;
+  } catch (error) {
+    return `order_lines.parquet: ${reasonOf(error)}`;
+  }
+}
+
+for (const [title, [bytes, message]] of Object.entries(UNREADABLE)) {
+  test(`${title} is one clear reason`, async () => {
+    const refusal = refusalOf(await bytes) ?? "it was read";
+    assert.match(refusal, message);
+    assert.equal(refusal.split("\n").length, 1);
+  });
+}
+
+for (const [title, [bytes, message]] of Object.entries(UNIMPORTED)) {
   test(`${title} is one clear error, and nothing is imported`, async () => {
     const shopKey = await shop.open();
+    const name = title.endsWith(".csv") ? "order_lines.csv" : "order_lines.parquet";
     await assert.rejects(shop.import(shopKey, { [name]: await bytes }, { skipInvalid: true }), (error) => {
       assert.ok(error instanceof ImportError, String(error));
       assert.match(error.message, message);
@@ -504,17 +489,12 @@ test("an import that is stopped ends the process that reads", async () => {
   assert.ok(Date.now() - startedAt < 30_000);
 });
 
-test("whatever byte of a file is changed, it is refused or read, and the process goes on", async () => {
-  const shopKey = await shop.open();
+test("whatever byte of a file is changed, it is refused or read", () => {
   let refused = 0;
-  for (let at = 4; at < GOOD.length - 8; at += 23) {
-    const broken = damaged(GOOD, at, [(GOOD[at] ?? 0) ^ 0xff]);
-    await shop
-      .import(shopKey, { "order_lines.parquet": broken }, { skipInvalid: true })
-      .catch((error: unknown) => {
-        assert.ok(error instanceof ImportError, `byte ${at}: ${String(error)}`);
-        refused += 1;
-      });
+  for (let at = 4; at < GOOD.length - 8; at += 1) {
+    const broken = Buffer.from(GOOD);
+    broken[at] = (GOOD[at] ?? 0) ^ 0xff;
+    if (refusalOf(broken) !== null) refused += 1;
   }
-  assert.ok(refused > 5);
+  assert.ok(refused > 100, `${refused} of ${GOOD.length}`);
 });

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import type { ColumnMetaData, FileMetaData, PageHeader, SchemaElement } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
@@ -58,9 +58,24 @@ type ReadBytes = (start: number, end: number) => Uint8Array<ArrayBuffer>;
 /** A column that is read, and the conversion of its values to text. */
 type ReadColumn = { name: string; element: SchemaElement; textOf: ValueText };
 
-/** The top of the file (ParquetTop), then its rows, as pieces of text. */
-function* readFile(path: string, allowedCost: number, known: readonly string[]): Generator<string> {
+/**
+ * Reads the columns `known` of a file: its top (ParquetTop), then its rows, as pieces of text. `allowedCost`: see `Reading`; Infinity
+ * = what a file of its size may cost. Throws an error that `reasonOf` explains.
+ */
+export function* readParquet(
+  path: string,
+  allowedCost: number,
+  known: readonly string[],
+): Generator<string> {
   const file = openSync(path, "r");
+  try {
+    yield* readOpen(file, allowedCost, known);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function* readOpen(file: number, allowedCost: number, known: readonly string[]): Generator<string> {
   const { size } = fstatSync(file);
   const read: ReadBytes = (start, end) => {
     if (start < 0 || end > size || end < start) throw new RangeError("it names bytes beyond its end");
@@ -498,8 +513,8 @@ function readHeader(reading: Reading, offset: number, end: number) {
   throw failure;
 }
 
-/** Errors other than FileProblem come from the library, for bytes that it cannot interpret. */
-function reasonOf(error: unknown): string {
+/** Why a file cannot be read, as a phrase. Errors other than FileProblem come from the library, for bytes that it cannot interpret. */
+export function reasonOf(error: unknown): string {
   const { message, syscall } = error as NodeJS.ErrnoException;
   if (error instanceof FileProblem) return message;
   if (syscall !== undefined) return `cannot be read (${message})`;
@@ -507,15 +522,17 @@ function reasonOf(error: unknown): string {
   return error instanceof TypeError ? "is damaged or cut off" : `is damaged or cut off (${message})`;
 }
 
-const [, , allowedCost = "", ...files] = process.argv;
-try {
-  for (const file of files) {
-    const [path = "", ...known] = JSON.parse(file) as string[];
-    for (const piece of readFile(path, Number(allowedCost), known)) {
-      if (!process.stdout.write(piece)) await once(process.stdout, "drain");
+if (import.meta.main) {
+  const [, , allowedCost = "", ...files] = process.argv;
+  try {
+    for (const file of files) {
+      const [path = "", ...known] = JSON.parse(file) as string[];
+      for (const piece of readParquet(path, Number(allowedCost), known)) {
+        if (!process.stdout.write(piece)) await once(process.stdout, "drain");
+      }
     }
+  } catch (error) {
+    process.stderr.write(reasonOf(error));
+    process.exitCode = 1;
   }
-} catch (error) {
-  process.stderr.write(reasonOf(error));
-  process.exitCode = 1;
 }

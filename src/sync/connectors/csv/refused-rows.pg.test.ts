@@ -11,133 +11,127 @@ const GOOD_LINE = "o1,l1,2026-01-05T10:00:00Z,2";
 const lines = (...rows: string[]): FolderFiles => ({ "order_lines.csv": csv(LINES, GOOD_LINE, ...rows) });
 const refunds = (...rows: string[]): FolderFiles => ({ ...lines(), "refunds.csv": csv(REFUNDS, ...rows) });
 const returns = (...rows: string[]): FolderFiles => ({ ...lines(), "returns.csv": csv(RETURNS, ...rows) });
-
-const shop = use(startImportWorkspace);
-
-type Refusal = {
-  title: string;
-  files: FolderFiles;
-  at: [file: string, line: number, column: string | null];
-  reason: RegExp;
-};
-
-type BadRow = readonly [title: string, row: string, column: string | null, reason: RegExp];
-
-const BAD_LINES: readonly BadRow[] = [
-  ["a missing value of a required column", "o2,,2026-01-05T10:00:00Z,1", "line_id", /empty/],
-  [
-    "a value of blanks and control characters only",
-    "o2,\u0007 \u0001,2026-01-05T10:00:00Z,1",
-    "line_id",
-    /empty/,
-  ],
-  ["negative units", "o2,l1,2026-01-05T10:00:00Z,-1", "units", /negative/],
-  ["units that are no whole number", "o2,l1,2026-01-05T10:00:00Z,1.5", "units", /whole number/],
-  ["units beyond any order", "o2,l1,2026-01-05T10:00:00Z,99999999999", "units", /more than/],
-  ["a time without offset", "o2,l1,2026-01-05T10:00:00,1", "ordered_at", /ISO 8601/],
-  ["a day that no calendar has", "o2,l1,2026-02-30T10:00:00Z,1", "ordered_at", /not a valid time/],
-  ["more cells than the header", "o2,l1,2026-01-05T10:00:00Z,1,extra", null, /5 cells.*4/],
-  [
-    "an id beyond what an index can hold",
-    `${"x".repeat(600)},l1,2026-01-05T10:00:00Z,1`,
-    "order_id",
-    /longer than 512 bytes/,
-  ],
-];
-const BAD_RETURNS: readonly BadRow[] = [
-  ["an unknown return status", "r1,o1,l1,LOST,1,,", "status", /none of REQUESTED/],
-  ["a closed return without closed_at", "r1,o1,l1,CLOSED,1,,", "closed_at", /CLOSED/],
-  ["a return of an unknown line", "r1,o1,l9,OPEN,1,,", "line_id", /unknown/],
-];
-const BAD_REFUNDS: readonly BadRow[] = [
-  ["a refund of an unknown order", "f1,o9,l1,2026-01-06T00:00:00Z,1,5.00,RETURN", "line_id", /unknown/],
-  [
-    "a refund above the line's units",
-    "f1,o1,l1,2026-01-06T00:00:00Z,3,5.00,RETURN",
-    "units",
-    /more than the units of the line/,
-  ],
-  ["an unknown restock type", "f1,o1,l1,2026-01-06T00:00:00Z,1,5.00,SHELF", "restock_type", /none of RETURN/],
-  [
-    "a negative amount that rounds to nothing",
-    "f1,o1,l1,2026-01-06T00:00:00Z,1,-0.001,RETURN",
-    "subtotal",
-    /is negative/,
-  ],
-  [
-    "an amount in scientific notation",
-    "f1,o1,l1,2026-01-06T00:00:00Z,1,1e3,RETURN",
-    "subtotal",
-    /plain decimal/,
-  ],
-  [
-    "an amount beyond exact arithmetic",
-    "f1,o1,l1,2026-01-06T00:00:00Z,1,99999999999999999999,RETURN",
-    "subtotal",
-    /too large/,
-  ],
-  ["a negative refund", "f1,o1,l1,2026-01-06T00:00:00Z,1,-5.00,RETURN", "subtotal", /negative/],
-];
-
-const BAD_PRICES: readonly BadRow[] = [
-  ["a price", "o1,l1,2026-01-05T10:00:00Z,10000000,10000000000,", "unit_price", /too large for 10000000/],
-  ["a reduced price", "o1,l1,2026-01-05T10:00:00Z,101,100000000,0.01", "unit_price", /too large for 101/],
-  ["a negative price", "o1,l1,2026-01-05T10:00:00Z,101,-100000000,", "unit_price", /too large for 101/],
-  [
-    "a price of a fraction of a cent",
-    "o1,l1,2026-01-05T10:00:00Z,10000000,10000000000.001,0.002",
-    "unit_price",
-    /too large for 10000000/,
-  ],
-];
 const priced = (row: string): FolderFiles => ({
   "order_lines.csv": csv(`${LINES},unit_price,unit_discount`, row),
 });
 
-/** Row `line` of `file` is the only bad one. */
-const rowRefusals = (
-  rows: readonly BadRow[],
+const shop = use(startImportWorkspace);
+
+type Place = [file: string, line: number, column: string | null];
+
+/** By title: each row is the only bad one of the folder, and in this line of this file. */
+function badRows(
   folder: (row: string) => FolderFiles,
   [file, line]: [string, number],
-): Refusal[] =>
-  rows.map(([title, row, column, reason]) => ({
-    title,
-    files: folder(row),
-    at: [file, line, column],
-    reason,
-  }));
+  rows: Record<string, [row: string, column: string | null, reason: RegExp]>,
+): Record<string, [FolderFiles, Place, RegExp]> {
+  return Object.fromEntries(
+    Object.entries(rows).map(([title, [row, column, reason]]) => [
+      title,
+      [folder(row), [file, line, column], reason],
+    ]),
+  );
+}
 
-const REFUSALS: Refusal[] = [
-  ...rowRefusals(
-    BAD_PRICES.map(([price, ...rest]) => [`${price} that is too large with its units`, ...rest]),
-    priced,
-    ["order_lines.csv", 2],
-  ),
-  ...rowRefusals(BAD_LINES, lines, ["order_lines.csv", 3]),
-  ...rowRefusals(BAD_RETURNS, returns, ["returns.csv", 2]),
-  ...rowRefusals(BAD_REFUNDS, refunds, ["refunds.csv", 2]),
-  {
-    title: "changes that are no list of times, units and causes",
-    files: {
+const REFUSALS: Record<string, [files: FolderFiles, at: Place, reason: RegExp]> = {
+  ...badRows(priced, ["order_lines.csv", 2], {
+    "a price that is too large with its units": [
+      "o1,l1,2026-01-05T10:00:00Z,10000000,10000000000,",
+      "unit_price",
+      /too large for 10000000/,
+    ],
+    "a reduced price that is too large with its units": [
+      "o1,l1,2026-01-05T10:00:00Z,101,100000000,0.01",
+      "unit_price",
+      /too large for 101/,
+    ],
+    "a negative price that is too large with its units": [
+      "o1,l1,2026-01-05T10:00:00Z,101,-100000000,",
+      "unit_price",
+      /too large for 101/,
+    ],
+    "a price of a fraction of a cent that is too large with its units": [
+      "o1,l1,2026-01-05T10:00:00Z,10000000,10000000000.001,0.002",
+      "unit_price",
+      /too large for 10000000/,
+    ],
+  }),
+  ...badRows(lines, ["order_lines.csv", 3], {
+    "a missing value of a required column": ["o2,,2026-01-05T10:00:00Z,1", "line_id", /empty/],
+    "a value of blanks and control characters only": [
+      "o2,\u0007 \u0001,2026-01-05T10:00:00Z,1",
+      "line_id",
+      /empty/,
+    ],
+    "negative units": ["o2,l1,2026-01-05T10:00:00Z,-1", "units", /negative/],
+    "units that are no whole number": ["o2,l1,2026-01-05T10:00:00Z,1.5", "units", /whole number/],
+    "units beyond any order": ["o2,l1,2026-01-05T10:00:00Z,99999999999", "units", /more than/],
+    "a time without offset": ["o2,l1,2026-01-05T10:00:00,1", "ordered_at", /ISO 8601/],
+    "a day that no calendar has": ["o2,l1,2026-02-30T10:00:00Z,1", "ordered_at", /not a valid time/],
+    "more cells than the header": ["o2,l1,2026-01-05T10:00:00Z,1,extra", null, /5 cells.*4/],
+    "an id beyond what an index can hold": [
+      `${"x".repeat(600)},l1,2026-01-05T10:00:00Z,1`,
+      "order_id",
+      /longer than 512 bytes/,
+    ],
+  }),
+  ...badRows(returns, ["returns.csv", 2], {
+    "an unknown return status": ["r1,o1,l1,LOST,1,,", "status", /none of REQUESTED/],
+    "a closed return without closed_at": ["r1,o1,l1,CLOSED,1,,", "closed_at", /CLOSED/],
+    "a return of an unknown line": ["r1,o1,l9,OPEN,1,,", "line_id", /unknown/],
+  }),
+  ...badRows(refunds, ["refunds.csv", 2], {
+    "a refund of an unknown order": [
+      "f1,o9,l1,2026-01-06T00:00:00Z,1,5.00,RETURN",
+      "line_id",
+      /unknown/,
+    ],
+    "a refund above the line's units": [
+      "f1,o1,l1,2026-01-06T00:00:00Z,3,5.00,RETURN",
+      "units",
+      /more than the units of the line/,
+    ],
+    "an unknown restock type": [
+      "f1,o1,l1,2026-01-06T00:00:00Z,1,5.00,SHELF",
+      "restock_type",
+      /none of RETURN/,
+    ],
+    "a negative amount that rounds to nothing": [
+      "f1,o1,l1,2026-01-06T00:00:00Z,1,-0.001,RETURN",
+      "subtotal",
+      /is negative/,
+    ],
+    "an amount in scientific notation": [
+      "f1,o1,l1,2026-01-06T00:00:00Z,1,1e3,RETURN",
+      "subtotal",
+      /plain decimal/,
+    ],
+    "an amount beyond exact arithmetic": [
+      "f1,o1,l1,2026-01-06T00:00:00Z,1,99999999999999999999,RETURN",
+      "subtotal",
+      /too large/,
+    ],
+    "a negative refund": ["f1,o1,l1,2026-01-06T00:00:00Z,1,-5.00,RETURN", "subtotal", /negative/],
+  }),
+  "changes that are no list of times, units and causes": [
+    {
       "order_lines.csv": csv(`${LINES},changes`, `${GOOD_LINE},2026-02-05T10:00:00Z +1 edit; later -1 edit`),
     },
-    at: ["order_lines.csv", 2, "changes"],
-    reason: /not a list of times, units and causes: "later -1 edit"/,
-  },
-  {
-    title: "more changes than are compared",
-    files: {
+    ["order_lines.csv", 2, "changes"],
+    /not a list of times, units and causes: "later -1 edit"/,
+  ],
+  "more changes than are compared": [
+    {
       "order_lines.csv": csv(
         `${LINES},changes`,
         `${GOOD_LINE},${Array.from({ length: 1001 }, () => "2026-02-05T10:00:00Z +1 edit").join(";")}`,
       ),
     },
-    at: ["order_lines.csv", 2, "changes"],
-    reason: /more than 1000 entries/,
-  },
-  {
-    title: "an order of more rows than fit into memory",
-    files: {
+    ["order_lines.csv", 2, "changes"],
+    /more than 1000 entries/,
+  ],
+  "an order of more rows than fit into memory": [
+    {
       "order_lines.csv": csv(
         `${LINES},title`,
         ...Array.from(
@@ -146,54 +140,48 @@ const REFUSALS: Refusal[] = [
         ),
       ),
     },
-    at: ["order_lines.csv", 2, "order_id"],
-    reason: /more than 4 MiB of rows/,
-  },
-  {
-    title: "a flag that is neither true nor false",
-    files: { "order_lines.csv": csv(`${LINES},test`, `${GOOD_LINE},perhaps`) },
-    at: ["order_lines.csv", 2, "test"],
-    reason: /true nor false/,
-  },
-  {
-    title: "an option without a name",
-    files: { ...lines(), "variants.csv": csv("variant_id,product_id,option2_value", "v1,p1,Red") },
-    at: ["variants.csv", 2, "option2_name"],
-    reason: /empty/,
-  },
-  {
-    title: "an unknown condition",
-    files: { ...lines(), "variants.csv": csv("variant_id,product_id,condition", "v1,p1,worn") },
-    at: ["variants.csv", 2, "condition"],
-    reason: /none of new, used/,
-  },
-  {
-    title: "a product without title",
-    files: { ...lines(), "products.csv": csv("product_id,title", "p1,") },
-    at: ["products.csv", 2, "title"],
-    reason: /empty/,
-  },
-  {
-    title: "a label in a currency that does not exist",
-    files: {
+    ["order_lines.csv", 2, "order_id"],
+    /more than 4 MiB of rows/,
+  ],
+  "a flag that is neither true nor false": [
+    { "order_lines.csv": csv(`${LINES},test`, `${GOOD_LINE},perhaps`) },
+    ["order_lines.csv", 2, "test"],
+    /true nor false/,
+  ],
+  "an option without a name": [
+    { ...lines(), "variants.csv": csv("variant_id,product_id,option2_value", "v1,p1,Red") },
+    ["variants.csv", 2, "option2_name"],
+    /empty/,
+  ],
+  "an unknown condition": [
+    { ...lines(), "variants.csv": csv("variant_id,product_id,condition", "v1,p1,worn") },
+    ["variants.csv", 2, "condition"],
+    /none of new, used/,
+  ],
+  "a product without title": [
+    { ...lines(), "products.csv": csv("product_id,title", "p1,") },
+    ["products.csv", 2, "title"],
+    /empty/,
+  ],
+  "a label in a currency that does not exist": [
+    {
       ...lines(),
       "return_labels.csv": csv("label_id,charged_at,amount,currency", "b1,2026-01-06T00:00:00Z,1.5,QQQ"),
     },
-    at: ["return_labels.csv", 2, "currency"],
-    reason: /ISO 4217/,
-  },
-  {
-    title: "a sale event that ends before it starts",
-    files: {
+    ["return_labels.csv", 2, "currency"],
+    /ISO 4217/,
+  ],
+  "a sale event that ends before it starts": [
+    {
       ...lines(),
       "sale_events.csv": csv("slug,label,starts_on,ends_on", "s,Sale,2026-02-02,2026-02-01"),
     },
-    at: ["sale_events.csv", 2, "ends_on"],
-    reason: /before/,
-  },
-];
+    ["sale_events.csv", 2, "ends_on"],
+    /before/,
+  ],
+};
 
-for (const { title, files, at, reason } of REFUSALS) {
+for (const [title, [files, at, reason]] of Object.entries(REFUSALS)) {
   test(`${title} is reported with file, line, column and reason, and nothing is imported`, async () => {
     const shopKey = await shop.open();
     const result = await shop.import(shopKey, files);

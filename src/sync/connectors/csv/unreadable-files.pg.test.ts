@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { csv, startImportWorkspace, withFolder } from "../../../../tests/support/import-workspace.ts";
 import type { FolderFiles } from "../../../../tests/support/import-workspace.ts";
 import { ImportError } from "./problems.ts";
-import { use } from "../../../../tests/support/use.ts";
+import { before, use } from "../../../../tests/support/use.ts";
 
 const LINES = "order_id,line_id,ordered_at,sku,title,units";
 const ROW = "o1,l1,2026-01-05T10:00:00Z,A,Hat,2";
@@ -26,165 +26,149 @@ const SHOPIFY_EXPORT = csv(
 
 const shop = use(startImportWorkspace);
 
-const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
-  {
-    title: "a folder without any file of the format",
-    files: { "orders_export.csv": GOOD },
-    message: /: nothing to import, as the folder contains none of products\.csv, .*sale_events\.csv \(/,
-  },
-  {
-    title: "an order export of Shopify's admin beside no file of the format",
-    files: { "notes.csv": "a,b\n", "orders_export_1.csv": SHOPIFY_EXPORT },
-    message: /^orders_export_1\.csv: is an order export of Shopify's admin, .*: connect the store instead/,
-  },
-  {
-    title: "an order export of Shopify's admin under a name of the format",
-    files: { "order_lines.csv": SHOPIFY_EXPORT },
-    message: /^order_lines\.csv: is an order export of Shopify's admin, .*: connect the store instead/,
-  },
-  {
-    title: "an empty folder",
-    files: {},
-    message: /: nothing to import, as the folder contains none of .*order_lines\.csv/,
-  },
-  {
-    title: "a spreadsheet of a known name beside CSV files",
-    files: { "order_lines.csv": GOOD, "returns.xlsx": "PK\u0003\u0004" },
-    message: /^returns\.xlsx: is a spreadsheet, not CSV: replace it with .+ named returns\.csv$/,
-  },
-  {
-    title: "a tab-separated file of a known name",
-    files: { "order_lines.tsv": GOOD.replaceAll(",", "\t") },
-    message: /^order_lines\.tsv: is a tab-separated file, .* CSV with commas, named order_lines\.csv$/,
-  },
-  {
-    title: "a spreadsheet that is called .csv",
-    files: { "order_lines.csv": Buffer.from("PK\u0003\u0004\u0014\u0000\u0006\u0000") },
-    message: /^order_lines\.csv: is a spreadsheet .*not CSV: save the sheet as CSV UTF-8/,
-  },
-  {
-    title: "semicolons between the cells",
-    files: { "order_lines.csv": GOOD.replaceAll(",", ";") },
-    message: /^order_lines\.csv: line 1: the cells are separated by semicolons: export .* with commas/,
-  },
-  {
-    title: "semicolons between quoted cells",
-    files: { "order_lines.csv": `\ufeff${GOOD.replaceAll(/[^,\n]+/gu, '"$&"').replaceAll(",", ";")}` },
-    message: /^order_lines\.csv: line 1: the cells are separated by semicolons/,
-  },
-  {
-    title: "semicolons after Excel's own first line",
-    files: { "order_lines.csv": `sep=;\r\n${GOOD.replaceAll(",", ";")}` },
-    message: /^order_lines\.csv: line 1: the cells are separated by semicolons/,
-  },
-  {
-    title: "tabs between the cells",
-    files: { "order_lines.csv.gz": gzipSync(GOOD.replaceAll(",", "\t")) },
-    message: /^order_lines\.csv\.gz: line 1: the cells are separated by tabs/,
-  },
-  {
-    title: "the same file plain and compressed",
-    files: { "order_lines.csv": GOOD, "order_lines.csv.gz": gzipSync(GOOD) },
-    message: /^order_lines\.csv and order_lines\.csv\.gz/,
-  },
-  {
-    title: "a file without even a header",
-    files: { "order_lines.csv": "" },
-    message: /^order_lines\.csv: the file is empty/,
-  },
-  {
-    title: "a missing required column",
-    files: { "order_lines.csv": csv("order_id,ordered_at,units", "o1,2026-01-05T10:00:00Z,1") },
-    message:
-      /^order_lines\.csv: line 1: the required column line_id is missing; the header has "order_id", "ordered_at", "units"$/,
-  },
-  {
-    title: "a column that stands twice",
-    files: { "order_lines.csv": csv(`${LINES},units`, `${ROW},2`) },
-    message: /^order_lines\.csv: line 1: the column units is twice/,
-  },
-  {
-    title: "a column with a name of 100 KB that stands twice",
-    files: { "order_lines.csv": csv(`${LINES},${"x".repeat(100_000)},${"x".repeat(100_000)}`) },
-    message: /^order_lines\.csv: line 1: the column x{40} is twice in the header$/,
-  },
-  {
-    title: "Latin-1 instead of UTF-8",
-    files: {
+const UNREADABLE: Record<string, [files: FolderFiles, message: RegExp]> = {
+  "a folder without any file of the format": [
+    { "orders_export.csv": GOOD },
+    /: nothing to import, as the folder contains none of products\.csv, .*sale_events\.csv \(/,
+  ],
+  "an order export of Shopify's admin beside no file of the format": [
+    { "notes.csv": "a,b\n", "orders_export_1.csv": SHOPIFY_EXPORT },
+    /^orders_export_1\.csv: is an order export of Shopify's admin, .*: connect the store instead/,
+  ],
+  "an order export of Shopify's admin under a name of the format": [
+    { "order_lines.csv": SHOPIFY_EXPORT },
+    /^order_lines\.csv: is an order export of Shopify's admin, .*: connect the store instead/,
+  ],
+  "an empty folder": [
+    {},
+    /: nothing to import, as the folder contains none of .*order_lines\.csv/,
+  ],
+  "a spreadsheet of a known name beside CSV files": [
+    { "order_lines.csv": GOOD, "returns.xlsx": "PK\u0003\u0004" },
+    /^returns\.xlsx: is a spreadsheet, not CSV: replace it with .+ named returns\.csv$/,
+  ],
+  "a tab-separated file of a known name": [
+    { "order_lines.tsv": GOOD.replaceAll(",", "\t") },
+    /^order_lines\.tsv: is a tab-separated file, .* CSV with commas, named order_lines\.csv$/,
+  ],
+  "a spreadsheet that is called .csv": [
+    { "order_lines.csv": Buffer.from("PK\u0003\u0004\u0014\u0000\u0006\u0000") },
+    /^order_lines\.csv: is a spreadsheet .*not CSV: save the sheet as CSV UTF-8/,
+  ],
+  "semicolons between the cells": [
+    { "order_lines.csv": GOOD.replaceAll(",", ";") },
+    /^order_lines\.csv: line 1: the cells are separated by semicolons: export .* with commas/,
+  ],
+  "semicolons between quoted cells": [
+    { "order_lines.csv": `\ufeff${GOOD.replaceAll(/[^,\n]+/gu, '"$&"').replaceAll(",", ";")}` },
+    /^order_lines\.csv: line 1: the cells are separated by semicolons/,
+  ],
+  "semicolons after Excel's own first line": [
+    { "order_lines.csv": `sep=;\r\n${GOOD.replaceAll(",", ";")}` },
+    /^order_lines\.csv: line 1: the cells are separated by semicolons/,
+  ],
+  "tabs between the cells": [
+    { "order_lines.csv.gz": gzipSync(GOOD.replaceAll(",", "\t")) },
+    /^order_lines\.csv\.gz: line 1: the cells are separated by tabs/,
+  ],
+  "the same file plain and compressed": [
+    { "order_lines.csv": GOOD, "order_lines.csv.gz": gzipSync(GOOD) },
+    /^order_lines\.csv and order_lines\.csv\.gz/,
+  ],
+  "a file without even a header": [
+    { "order_lines.csv": "" },
+    /^order_lines\.csv: the file is empty/,
+  ],
+  "a missing required column": [
+    { "order_lines.csv": csv("order_id,ordered_at,units", "o1,2026-01-05T10:00:00Z,1") },
+    /^order_lines\.csv: line 1: the required column line_id is missing; the header has "order_id", "ordered_at", "units"$/,
+  ],
+  "a column that stands twice": [
+    { "order_lines.csv": csv(`${LINES},units`, `${ROW},2`) },
+    /^order_lines\.csv: line 1: the column units is twice/,
+  ],
+  "a column with a name of 100 KB that stands twice": [
+    { "order_lines.csv": csv(`${LINES},${"x".repeat(100_000)},${"x".repeat(100_000)}`) },
+    /^order_lines\.csv: line 1: the column x{40} is twice in the header$/,
+  ],
+  "Latin-1 instead of UTF-8": [
+    {
       "order_lines.csv": Buffer.from(csv(LINES, ROW, ROW, "o2,l1,2026-01-05T10:00:00Z,A,Crème,2"), "latin1"),
     },
-    message: /^order_lines\.csv: line 4: wrong encoding/,
-  },
-  {
-    title: "Latin-1 far down in a large file",
-    files: {
+    /^order_lines\.csv: line 4: wrong encoding/,
+  ],
+  "Latin-1 far down in a large file": [
+    {
       "order_lines.csv": Buffer.concat([
         Buffer.from(MANY),
         Buffer.from("o,l,2026,A,Cr\u00e8me,2\n", "latin1"),
       ]),
     },
-    message: /^order_lines\.csv: line 20002: wrong encoding/,
-  },
-  {
-    title: "UTF-16",
-    files: { "order_lines.csv": Buffer.from(`\ufeff${GOOD}`, "utf16le") },
-    message: /^order_lines\.csv: line 1: wrong encoding/,
-  },
-  {
-    title: "a character cut off at the end",
-    files: { "order_lines.csv": Buffer.concat([Buffer.from(GOOD), Buffer.from([0xc3])]) },
-    message: /^order_lines\.csv: line 3: wrong encoding/,
-  },
-  {
-    title: "a truncated gzip",
-    files: { "order_lines.csv.gz": gzipSync(MANY).subarray(0, 50_000) },
-    message: /^order_lines\.csv\.gz: the gzip is damaged or cut off/,
-  },
-  {
-    title: "a gzip file that is not gzip",
-    files: { "order_lines.csv.gz": GOOD },
-    message: /^order_lines\.csv\.gz: the gzip is damaged or cut off/,
-  },
-  {
-    title: "a quote that is never closed",
-    files: { "order_lines.csv": csv(LINES, ROW, 'o2,l1,2026-01-05T10:00:00Z,A,"Hat,2') },
-    message: /^order_lines\.csv: line 3: not CSV, a quote is opened and never closed/,
-  },
-  {
-    title: "text after a closing quote",
-    files: { "order_lines.csv": csv(LINES, 'o2,l1,2026-01-05T10:00:00Z,A,"Hat"s,2') },
-    message: /^order_lines\.csv: line 2: not CSV, text follows a closing quote/,
-  },
-  {
-    title: "units of a month beyond what is counted",
-    files: {
+    /^order_lines\.csv: line 20002: wrong encoding/,
+  ],
+  "UTF-16": [
+    { "order_lines.csv": Buffer.from(`\ufeff${GOOD}`, "utf16le") },
+    /^order_lines\.csv: line 1: wrong encoding/,
+  ],
+  "a character cut off at the end": [
+    { "order_lines.csv": Buffer.concat([Buffer.from(GOOD), Buffer.from([0xc3])]) },
+    /^order_lines\.csv: line 3: wrong encoding/,
+  ],
+  "a truncated gzip": [
+    { "order_lines.csv.gz": gzipSync(MANY).subarray(0, 50_000) },
+    /^order_lines\.csv\.gz: the gzip is damaged or cut off/,
+  ],
+  "a gzip file that is not gzip": [
+    { "order_lines.csv.gz": GOOD },
+    /^order_lines\.csv\.gz: the gzip is damaged or cut off/,
+  ],
+  "a quote that is never closed": [
+    { "order_lines.csv": csv(LINES, ROW, 'o2,l1,2026-01-05T10:00:00Z,A,"Hat,2') },
+    /^order_lines\.csv: line 3: not CSV, a quote is opened and never closed/,
+  ],
+  "units of a month beyond what is counted": [
+    {
       "order_lines.csv": csv(
         LINES,
         ...Array.from({ length: 215 }, (_, index) => `o1,l${index},2026-01-05T10:00:00Z,A,Hat,10000000`),
       ),
     },
-    message: /^the units of a month add up to more than 2,147,483,647: correct the rows of order_lines/,
-  },
-  {
-    title: "a quote inside an unquoted cell",
-    files: { "order_lines.csv": csv(LINES, 'o2,l1,2026-01-05T10:00:00Z,A,5" pipe,2') },
-    message: /^order_lines\.csv: line 2: not CSV, there is a quote inside an unquoted cell/,
-  },
-];
+    /^the units of a month add up to more than 2,147,483,647: correct the rows of order_lines/,
+  ],
+};
 
-for (const { title, files, message } of UNREADABLE) {
+/** A workspace that has data, and what it has. */
+let filled: number;
+let previous: Record<string, unknown[]>;
+before(async () => {
+  filled = await shop.open();
+  await shop.import(filled, { "order_lines.csv": GOOD });
+  previous = await shop.dump(filled);
+});
+
+for (const [title, [files, message]] of Object.entries(UNREADABLE)) {
   test(`${title} is one clear error that names the file, and the previous data stays`, async () => {
-    const shopKey = await shop.open();
-    await shop.import(shopKey, { "order_lines.csv": GOOD });
-    const previous = await shop.dump(shopKey);
-    await assert.rejects(shop.import(shopKey, files, { skipInvalid: true }), (error) => {
+    await assert.rejects(shop.import(filled, files, { skipInvalid: true }), (error) => {
       assert.ok(error instanceof ImportError);
       assert.match(error.message, message);
       return true;
     });
-    assert.deepEqual(await shop.dump(shopKey), previous);
+    assert.deepEqual(await shop.dump(filled), previous);
   });
 }
+
+test("a packed file that unpacks to more than is allowed ends the import before it fills anything", async () => {
+  const packed = gzipSync(csv(LINES, ...Array<string>(100_000).fill(ROW)));
+  assert.ok(packed.length < 100_000);
+  const files = { "order_lines.csv.gz": packed };
+  await assert.rejects(
+    shop.import(filled, files, { mostTextBytes: 1_000_000 }),
+    new ImportError(
+      "order_lines.csv.gz: uncompressed, the files contain more than 1,000,000 bytes of text",
+    ),
+  );
+  assert.deepEqual(await shop.dump(filled), previous);
+});
 
 test("a folder that is not there is one clear error", async () => {
   const shopKey = await shop.open();
