@@ -157,7 +157,8 @@ const OF_MONTH = {
 for (const [table, ofMonth] of Object.entries(OF_MONTH)) {
   test(`a wrong value in any column of ${table} is found when its month is rolled up again`, async () => {
     const shopKey = await openStore();
-    const imported = await shop.dump(shopKey);
+    const rows = () => shop.rows(dumpOf([table]), [shopKey]);
+    const imported = [await rows(), await shop.dump(shopKey)];
     const columns = await shop.rows<{ name: string; type: string }>(
       `select a.attname as name, case when t.typelem > 0 and t.typlen < 0 then 'ARRAY' else format_type(a.atttypid, null) end as type
          from pg_attribute a join pg_type t on t.oid = a.atttypid
@@ -173,8 +174,9 @@ for (const [table, ofMonth] of Object.entries(OF_MONTH)) {
       ]);
       await shop.rows(`insert into dirty_cohort (shop_key, cohort_month) values ($1, ${MONTH})`, [shopKey]);
       await shop.database.transaction((connection) => rebuildDirtyCohorts(connection, shopKey));
-      assert.deepEqual(await shop.dump(shopKey), imported, name);
+      assert.deepEqual(await rows(), imported[0], name);
     }
+    assert.deepEqual(await shop.dump(shopKey), imported[1]);
   });
 }
 

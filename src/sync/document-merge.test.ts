@@ -2,21 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DocumentLine, DocumentRefund } from "../metrics/order.ts";
 import { countUnknown, mergeDocument, replaceDocument, ROW_KINDS } from "./document-merge.ts";
+import { ROW_DEFAULTS } from "./stored-document.ts";
 
 const line = (lineId: string, units = 1): DocumentLine => ({
+  ...ROW_DEFAULTS.lines,
   lineId,
   orderedAt: "2026-01-05T10:00:00.000Z",
-  productId: null,
-  variantId: null,
   sku: "A",
-  title: null,
-  vendor: null,
   units,
-  removedUnits: 0,
-  unitPriceMinor: null,
-  test: false,
-  canceledAt: null,
-  giftCard: false,
 });
 
 const refund = (refundId: string, lineId: string): DocumentRefund => ({

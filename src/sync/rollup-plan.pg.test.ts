@@ -4,15 +4,16 @@ import type { Connection, Database, Statement } from "../store/database.ts";
 import { isCitus } from "../../tests/support/citus.ts";
 import { csv, startImportWorkspace, type FolderFiles } from "../../tests/support/import-workspace.ts";
 import { MANY_ROWS, rebuildCohorts } from "./apply.ts";
-import { use } from "../../tests/support/use.ts";
+import { before, use } from "../../tests/support/use.ts";
 
 const MONTH = "2026-01-01";
 const LISTINGS = 2000;
 
 const shop = use(startImportWorkspace);
 
-/** Rolls up a month whose tables no statistics describe yet; the plan of each statement that ran, by its name. */
-async function plansOfRollup(): Promise<Map<string, string>> {
+/** Of a month that is rolled up while no statistics describe its tables: the plan of each statement, by its name. */
+let rollup: Map<string, string>;
+before(async () => {
   const shopKey = await shop.open();
   await shop.rows(
     `insert into order_line (shop_key, order_id, line_id, ordered_on, cohort_month, sold_units, sku, used)
@@ -23,8 +24,8 @@ async function plansOfRollup(): Promise<Map<string, string>> {
   // The second time the month holds rows.
   await database.transaction((connection) => rebuildCohorts(connection, shopKey, [MONTH]));
   await database.transaction((connection) => rebuildCohorts(connection, shopKey, [MONTH]));
-  return plans;
-}
+  rollup = plans;
+});
 
 /** The same database, and the plan of each statement that its transactions ran, by its name. */
 function explaining(database: Database): { database: Database; plans: Map<string, string> } {
@@ -49,7 +50,7 @@ function joinsOf(plan: string | undefined): string[] {
 }
 
 test("unsold listings are found by hashing: each table is read once, however many rows it has", async () => {
-  const joins = joinsOf((await plansOfRollup()).get("remove_unsold_listings"));
+  const joins = joinsOf(rollup.get("remove_unsold_listings"));
   assert.equal(joins.length, 1);
   assert.match(joins[0] ?? "", /Hash (?:Right )?Anti Join/u);
 });
@@ -63,9 +64,8 @@ const ROLLUPS = [
 ];
 
 test("a month is rolled up by hashing, whatever number of rows is expected", async () => {
-  const plans = await plansOfRollup();
   for (const name of ROLLUPS) {
-    const plan = plans.get(name) ?? "";
+    const plan = rollup.get(name) ?? "";
     const joins = joinsOf(plan);
     assert.ok(joins.length > 1, name);
     // A loop over the workspace's own row.

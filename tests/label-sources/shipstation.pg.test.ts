@@ -6,7 +6,6 @@ import {
 } from "../../tools/simulators/shipstation/server.ts";
 import type { SimulatedLabel, ShipStationSimulator } from "../../tools/simulators/shipstation/server.ts";
 import { startImportWorkspace } from "../support/import-workspace.ts";
-import { inside } from "../support/inside.ts";
 import {
   QUICK,
   SMALL_PAGES,
@@ -66,29 +65,6 @@ test("M10: a label charged on acceptance is charged at the first scan, once ther
   assert.equal(simulator.control.requests.filter((path) => path.endsWith("/track")).length, asked);
 });
 
-test("M10: a voided label is no spend, before it was stored and after", async () => {
-  const { shopKey, simulator } = await open(
-    [1, 2],
-    [
-      label({
-        labelId: "se-1",
-        trackingNumber: "T1",
-        status: "voided",
-        voidedAt: "2026-01-11T00:00:00.000Z",
-      }),
-      label({ labelId: "se-2", trackingNumber: "T2" }),
-    ],
-  );
-  const first = await syncLabels(shop, shopKey, connector, simulator);
-  assert.equal(first.counts["voided"], 1);
-  assert.deepEqual(await readShares(shop, shopKey), ["2 se-2 500 lag 5"]);
-  simulator.control.void("se-2", "2026-02-01T00:00:00.000Z");
-  const second = await syncLabels(shop, shopKey, connector, simulator);
-  assert.deepEqual([second.counts["changed_labels"], second.counts["voided"]], [1, 2]);
-  assert.deepEqual(await readShares(shop, shopKey), []);
-  assert.equal(await cohortMinor(shopKey), 0);
-});
-
 async function open(orders: number[], labels: SimulatedLabel[]) {
   const shopKey = await shop.open();
   await connectLabels(shop, shopKey, "shipstation");
@@ -110,14 +86,6 @@ async function readLabels(shopKey: number): Promise<string[]> {
     [shopKey],
   );
   return rows.map((row) => row.label);
-}
-
-async function cohortMinor(shopKey: number): Promise<number> {
-  const [row] = await shop.rows<{ minor: number }>(
-    `select coalesce(sum(${inside("label_minor", "lifetime")}), 0) as minor from cohort where shop_key = $1`,
-    [shopKey],
-  );
-  return row?.minor ?? -1;
 }
 
 test("a second run without changes reads one page and changes nothing, including the data version", async () => {

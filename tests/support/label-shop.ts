@@ -4,7 +4,7 @@ import { lockWorkspace } from "../../src/store/queries/import-stage.ts";
 import { planForRun } from "../../src/store/query.ts";
 import { applyStage } from "../../src/sync/apply.ts";
 import { replaceDocument } from "../../src/sync/document-merge.ts";
-import { readStored } from "../../src/sync/stored-document.ts";
+import { readStored, ROW_DEFAULTS } from "../../src/sync/stored-document.ts";
 import type { Connector, SyncContext, SyncOutcome } from "../../src/sync/connector.ts";
 import { insertRecords, openRecordLabels } from "../../src/store/queries/label-record.ts";
 import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
@@ -128,35 +128,16 @@ export function orderWithReturn(
   const { units = 1, orderedAt = "2026-01-05T10:00:00.000Z", ...rest } = told;
   return {
     orderId: orderGid(number),
-    lines: [
-      {
-        lineId: "l1",
-        orderedAt,
-        productId: null,
-        variantId: null,
-        sku: `SKU-${number % 7}`,
-        title: null,
-        vendor: null,
-        units: 5,
-        removedUnits: 0,
-        unitPriceMinor: null,
-        test: false,
-        canceledAt: null,
-        giftCard: false,
-      },
-    ],
+    lines: [{ ...ROW_DEFAULTS.lines, lineId: "l1", orderedAt, sku: `SKU-${number % 7}`, units: 5 }],
     returns: [
       {
+        ...ROW_DEFAULTS.returns,
         returnId: returnGid(number),
         lineId: "l1",
-        status: "CLOSED",
         units,
         processedUnits: units,
         requestedAt: orderedAt,
         closedAt: "2026-01-20T10:00:00.000Z",
-        reason: null,
-        exchangedUnits: 0,
-        keptMinor: 0,
       },
     ],
     refunds: [],

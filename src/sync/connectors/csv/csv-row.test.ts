@@ -14,6 +14,9 @@ test("times with any offset become UTC to the millisecond", () => {
     "2024-02-29T00:00:00Z": "2024-02-29T00:00:00.000Z",
     "1900-01-01T00:00:00Z": "1900-01-01T00:00:00.000Z",
     "2200-12-31T23:59:59Z": "2200-12-31T23:59:59.000Z",
+    // As BigQuery writes it.
+    "2026-01-05 10:00:00.123456 UTC": "2026-01-05T10:00:00.123Z",
+    "2026-01-05 10:00:00 UTC": "2026-01-05T10:00:00.000Z",
   };
   for (const [written, instant] of Object.entries(times)) assert.equal(row(written).time("cell"), instant);
 });
@@ -35,6 +38,9 @@ test("what is no real time with offset is refused, also right after a good one",
     "1900-01-01T00:00:00+01:00",
     "2200-12-31T23:59:59-01:00",
     "+002026-01-31T09:30:00Z",
+    "2026-01-05 10:00:00 CET",
+    "2026-01-05 10:00:00UTC+1",
+    "2026-01-05 UTC",
   ];
   for (const written of wrong) {
     row("2026-01-31T09:30:00Z").time("cell");

@@ -127,27 +127,6 @@ test("a first folder larger than one portion gives the same rows as one that com
   assert.deepEqual(await shop.dump(inHalves), await shop.dump(atOnce));
 });
 
-test("returns and refunds that do not fit the lines of their order are found", async () => {
-  const shopKey = await shop.open();
-  const broken = csv(
-    "refund_id,order_id,line_id,refunded_at,units,subtotal",
-    "f1,o1,l1,2026-01-21T00:00:00Z,4,50.00",
-    "f2,o2,l9,2026-03-15T00:00:00Z,1,15.00",
-    "f3,o9,l1,2026-03-15T00:00:00Z,1,15.00",
-  );
-  const result = await shop.import(shopKey, { ...STORE, "refunds.csv": broken });
-  assert.equal(result.imported, false);
-  assert.deepEqual(
-    result.invalid.map(({ line, column }) => [line, column]),
-    [
-      [2, "units"],
-      [3, "line_id"],
-      [4, "line_id"],
-    ],
-  );
-  assert.deepEqual((await shop.dump(shopKey))["order_document"], []);
-});
-
 test("of many rows that cannot be used the first of their files are listed, whatever order they are found in", async () => {
   const shopKey = await shop.open();
   // The orders are checked by their ids, which run against the lines of the file.

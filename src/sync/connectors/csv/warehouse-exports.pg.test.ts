@@ -9,20 +9,6 @@ const lineAt = (time: string): FolderFiles => ({ "order_lines.csv": csv(HEADER, 
 
 const shop = use(startImportWorkspace);
 
-test("a time with BigQuery's UTC suffix is the same moment as one with Z", async () => {
-  const expected = await shop.open();
-  await shop.import(expected, lineAt("2026-01-05T10:00:00.123Z"));
-  for (const time of ["2026-01-05 10:00:00.123 UTC", "2026-01-05 10:00:00.123456 UTC"]) {
-    const shopKey = await shop.open();
-    assert.deepEqual((await shop.import(shopKey, lineAt(time))).invalid, [], time);
-    assert.deepEqual(await shop.dump(shopKey), await shop.dump(expected), time);
-  }
-  for (const time of ["2026-01-05 10:00:00 CET", "2026-01-05 10:00:00UTC+1", "2026-01-05 UTC"]) {
-    const { invalid } = await shop.import(await shop.open(), lineAt(time));
-    assert.match(invalid[0]?.reason ?? "", /ISO 8601 time with offset/u, time);
-  }
-});
-
 test("M9: amounts with more decimals than the currency are rounded, halves away from zero, and counted", async () => {
   const lines = csv(
     "order_id,line_id,ordered_at,units,unit_price,unit_discount",

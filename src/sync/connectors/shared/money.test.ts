@@ -18,7 +18,7 @@ test("M9: every amount of money that comes as a JSON number is read exactly", ()
   );
 });
 
-test("M9: decimals beyond the currency's are rounded half up", () => {
+test("M9: decimals beyond the currency's are rounded, halves away from zero", () => {
   for (const [amount, code, minor] of [
     [4.355, "EUR", 436],
     [1.005, "EUR", 101],
@@ -26,6 +26,9 @@ test("M9: decimals beyond the currency's are rounded half up", () => {
     [9.995, "EUR", 1000],
     [450.5, "JPY", 451],
     ["7", "EUR", 700],
+    ["1200.0", "JPY", 1200],
+    ["-0.005", "EUR", -1],
+    ["0.0049", "EUR", 0],
   ] as const) {
     assert.equal(minorOf(amount, code), minor, `${amount} ${code}`);
   }

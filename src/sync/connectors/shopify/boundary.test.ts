@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { openBudget } from "./api/client.ts";
-import { minorOf, splitMinor } from "../shared/money.ts";
+import { splitMinor } from "../shared/money.ts";
 import { DownloadBroken, largestFileBytes, readLines } from "./api/documents.ts";
 import * as downloads from "./fetch/backfill.ts";
 import { toLine, toReturnLine, toSale } from "./map/records.ts";
@@ -95,16 +95,6 @@ test("of the ledger sales of products, adjustments and tips are kept", () => {
   assert.ok(read({ actionType: "RETURN", quantity: 0 }) !== null);
   const tip = read({ actionType: "ORDER", quantity: 1, lineType: "TIP", __typename: "TipSale" });
   assert.deepEqual(tip, { tip: { id: "s", lineId: "l" } });
-});
-
-test("M9: amounts become minor units of their currency, halves beyond its decimals away from zero", () => {
-  assert.equal(minorOf("12.5", "EUR"), 1250);
-  assert.equal(minorOf("1200.0", "JPY"), 1200);
-  assert.equal(minorOf("1.234", "KWD"), 1234);
-  assert.equal(minorOf("-0.005", "EUR"), -1);
-  assert.equal(minorOf("0.0049", "EUR"), 0);
-  assert.equal(minorOf("99.995", "EUR"), 10_000);
-  assert.throws(() => minorOf("12,5", "EUR"), { name: "SourceFailed" });
 });
 
 test("an amount that is split stays whole, and a negative one is split as its size is", () => {
