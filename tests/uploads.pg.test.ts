@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -83,33 +83,17 @@ test("an upload gives the same rows as the command, and its person is the actor 
   assert.equal(await countParts(), 0, "the parts are gone");
 });
 
-test("Parquet files give the same rows as CSV, and the page counts the amounts that were rounded", async () => {
-  const files = {
-    ...SMALL_FOLDER,
-    "order_lines.csv": csv(
-      "order_id,line_id,ordered_at,product_id,sku,units,unit_price",
-      "o1,l1,2026-01-05T10:00:00Z,p1,LAMP,3,3.333333",
-      "o2,l1,2026-02-06T10:00:00Z,p2,SHADE,2,10.005",
-      "o3,l1,2026-03-07T10:00:00Z,p1,LAMP,1,20",
-    ),
-  };
-  const folder = makeFolder();
+test("a Parquet file is imported, and the page counts the amounts that were rounded", async () => {
+  const path = join(makeFolder(), "order_lines.parquet");
   const duckdb = await (await DuckDBInstance.create(":memory:")).connect();
-  const parquet: Record<string, Buffer> = {};
-  for (const [name, text] of Object.entries(files)) {
-    const [from, to] = [join(folder, name), join(folder, name.replace(".csv", ".parquet"))];
-    await writeFile(from, text);
-    await duckdb.run(`copy (from '${from}') to '${to}' (format parquet)`);
-    parquet[basename(to)] = await readFile(to);
-  }
+  await duckdb.run(
+    `copy (select 'o' || i as order_id, 'l1' as line_id, timestamptz '2026-01-05 10:00:00Z' as ordered_at, 1 as units,
+                  10.005 as unit_price from range(2) t(i)) to '${path}' (format parquet)`,
+  );
   duckdb.closeSync();
-  const { client, tenant } = await fresh();
-  const id = await client.send(parquet, "2026-06-30");
+  const { client } = await fresh();
+  const id = await client.send({ "order_lines.parquet": await readFile(path) }, "2026-06-30");
   assert.equal(await importedBy(service, shop, id), "imported");
-
-  const byCommand = await openUploadWorkspace(service);
-  await importByCommand(service, byCommand, files, new Date("2026-07-01T00:00:00Z"));
-  assert.deepEqual(await checksums(service, tenant), await checksums(service, byCommand.tenant));
   assert.match(
     await pageText(id),
     /order_lines\.parquet: amounts had more decimals than their currency and were rounded, halves away from zero \(2\)/u,

@@ -1,24 +1,21 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { importIntoWorkspace } from "../../src/actions/uploads/actions.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import type { UploadStatus } from "../../src/actions/uploads/queries.ts";
-import { signInAs } from "./console-person.ts";
-import { csv, type FolderFiles } from "./import-workspace.ts";
+import { csv, withFolder, type FolderFiles } from "./import-workspace.ts";
+import { scene } from "./scene.ts";
 import type { TestService } from "./service.ts";
-import { createTenant, type Tenant } from "./tenants.ts";
+import type { Tenant } from "./tenants.ts";
 import { uploadClient, type Sender, type UploadClient } from "./upload.ts";
 import { eventually, withWorker, workerOptions } from "./worker.ts";
-import { makeFolder } from "./folder.ts";
 
 /** A workspace without data, and its owner, who sends uploads. */
 export type UploadWorkspace = { tenant: Tenant; sender: Sender; client: UploadClient };
 
 export async function openUploadWorkspace(service: TestService): Promise<UploadWorkspace> {
-  const tenant = await createTenant(service.database, { readiness: "installing", dataAsOf: null });
+  const tenant = await scene({ on: service, readiness: "installing", dataAsOf: null });
   const { shopDomain } = tenant;
-  const cookie = await signInAs(service, { name: `Owner of ${shopDomain}`, shopDomain });
+  const { cookie } = await tenant.member("owner", `Owner of ${shopDomain}`);
   const sender = { address: service.address, cookie, shopDomain };
   return { tenant, sender, client: uploadClient(sender) };
 }
@@ -74,12 +71,12 @@ export async function importByCommand(
   files: FolderFiles,
   asOf: Date,
 ): Promise<void> {
-  const folder = makeFolder();
-  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
   const { database } = service.installation;
   const workspace = await requireWorkspace(database, tenant.shopDomain);
-  const request = { folder, asOf, now: new Date(), skipInvalid: false, onProgress: () => {} };
-  await importIntoWorkspace(database, OPERATOR, workspace, request);
+  const request = { asOf, now: new Date(), skipInvalid: false, onProgress: () => {} };
+  await withFolder(files, (folder) =>
+    importIntoWorkspace(database, OPERATOR, workspace, { folder, ...request }),
+  );
 }
 
 const DATA_TABLES = [
