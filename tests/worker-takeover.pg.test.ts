@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { after, test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { deriveKeys } from "../src/lib/keys.ts";
-import type { Database } from "../src/store/database.ts";
 import { findConnection } from "../src/store/queries/data-source.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import { connectionHealth } from "../src/store/queries/worker-health.ts";
@@ -11,11 +10,10 @@ import { listRuns, type RunRow } from "../src/actions/sources/queries.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { endAbandonedRun, startDueRun } from "../src/sync/run-record.ts";
 import { startCommand } from "./support/command.ts";
-import { openControlDatabase } from "./support/control.ts";
-import { openConnections } from "./support/database.ts";
+import { openControlDatabase, openWatching } from "./support/control.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { execute } from "./support/server.ts";
-import { pageConnector, startPageSource, type PageSource } from "./support/page-source.ts";
+import { pageConnector, startPageSource } from "./support/page-source.ts";
 import { TEST_SECRET } from "./support/secret.ts";
 import { serviceEnvironment } from "./support/service.ts";
 import {
@@ -25,21 +23,13 @@ import {
   withWorker,
   workerOptions,
 } from "./support/worker.ts";
-import { before, use } from "./support/use.ts";
+import { use } from "./support/use.ts";
 
 /** What a worker that ends at any moment leaves to the others. */
 
 const control = use(openControlDatabase);
-let watching: Database;
-let pages: PageSource;
-before(async () => {
-  watching = openConnections(control.url, { maxConnections: 2, applicationName: "test-watching" });
-  pages = await startPageSource();
-});
-after(async () => {
-  await pages.stop();
-  await watching.close();
-});
+const watching = use(() => openWatching(control));
+const pages = use(startPageSource);
 
 const logs: string[] = [];
 const options = () => workerOptions(control, [pageConnector(pages, "shopify", "store")], logs);
@@ -55,7 +45,7 @@ const succeeded = async (shopKey: number): Promise<void> => {
 };
 
 /** A worker process with one run that waits for a shop that never answers. */
-async function startedElsewhere(shopKey: number) {
+async function startedElsewhere(context: TestContext, shopKey: number) {
   const silent = createServer(() => {});
   await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
   await putShopifyConnection(control, shopKey, {
@@ -65,67 +55,58 @@ async function startedElsewhere(shopKey: number) {
   });
   await ask(shopKey);
   const worker = startCommand(["worker"], { ...serviceEnvironment(control.url), LOG_LEVEL: "warn" });
-  return {
-    worker,
-    kill: async () => {
-      worker.child.kill("SIGKILL");
-      await worker.outcome;
-      silent.closeAllConnections();
-      silent.close();
-    },
+  const kill = async (): Promise<void> => {
+    worker.child.kill("SIGKILL");
+    await worker.outcome;
+    silent.closeAllConnections();
+    silent.close();
   };
+  context.after(kill);
+  return { worker, kill };
 }
 
-test("the run of a worker that lives is left alone; killed, another continues it within a few seconds", async () => {
+test("the run of a worker that lives is left alone; killed, another continues it within a few seconds", async (context) => {
   const { shopKey } = await connectedShop(control, []);
-  const elsewhere = await startedElsewhere(shopKey);
-  try {
-    await eventually(async () => (await runsOf(shopKey)).length === 1, "the run", 120);
-    // Much longer than this one waits for an abandoned run.
-    await withWorker({ ...options(), pollMs: 20, graceMs: 40 }, async () => {
-      const other = await connectedShop(control, [["shopify", "store"]]);
-      for (let round = 0; round < 5; round++) {
-        await ask(other.shopKey);
-        const runs = round + 1;
-        await eventually(async () => (await runsOf(other.shopKey)).length === runs, "its own run");
-        await succeeded(other.shopKey);
-      }
-      assert.deepEqual(await outcomes(shopKey), ["running 1"]);
-      await elsewhere.kill();
-      await eventually(async () => (await outcomes(shopKey)).length === 2, "it is taken over", 60);
-      await succeeded(shopKey);
-    });
-  } finally {
+  const elsewhere = await startedElsewhere(context, shopKey);
+  await eventually(async () => (await runsOf(shopKey)).length === 1, "the run", 120);
+  // Much longer than this one waits for an abandoned run.
+  await withWorker({ ...options(), pollMs: 20, graceMs: 40 }, async () => {
+    const other = await connectedShop(control, [["shopify", "store"]]);
+    for (let round = 0; round < 5; round++) {
+      await ask(other.shopKey);
+      const runs = round + 1;
+      await eventually(async () => (await runsOf(other.shopKey)).length === runs, "its own run");
+      await succeeded(other.shopKey);
+    }
+    assert.deepEqual(await outcomes(shopKey), ["running 1"]);
     await elsewhere.kill();
-  }
+    await eventually(async () => (await outcomes(shopKey)).length === 2, "it is taken over", 60);
+    await succeeded(shopKey);
+  });
   assert.deepEqual(await outcomes(shopKey), ["interrupted 1", "succeeded 2"]);
   const limits = { staleSince: new Date(0), interruptedRuns: 1, most: 1000 };
   const counted = (await connectionHealth(watching, limits)).map((row) => row.interrupted_runs);
   assert.deepEqual(counted, [1], "an operator learns of it");
 });
 
-test("a worker that is killed as it takes a request leaves it to the next one, and no trace", async () => {
+test("a worker that is killed as it takes a request leaves it to the next one, and no trace", async (context) => {
   const { shopKey } = await connectedShop(control, []);
   const holder = await control.pool.connect();
   await holder.query("begin");
   // It stands in the middle of its transaction, where it writes the history of the run.
   await holder.query("lock table sync_run in share mode");
-  const elsewhere = await startedElsewhere(shopKey);
+  const elsewhere = await startedElsewhere(context, shopKey);
   try {
     await elsewhere.worker.printed(/keeps connected sources/u);
     const blocked = `select from pg_stat_activity where datname = current_database()
         and wait_event_type = 'Lock' and query like 'insert into sync_run%'`;
-    await eventually(
-      async () => (await control.pool.query(blocked)).rows.length === 1,
-      "it takes the request",
-      120,
-    );
+    const isBlocked = async () => (await control.pool.query(blocked)).rows.length === 1;
+    await eventually(isBlocked, "it takes the request", 120);
     await elsewhere.kill();
     await holder.query("rollback");
     await withWorker(options(), () => succeeded(shopKey));
   } finally {
     holder.release();
-    await elsewhere.kill();
   }
   assert.deepEqual(await outcomes(shopKey), ["succeeded 1"]);
 });

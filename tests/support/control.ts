@@ -51,3 +51,9 @@ export async function openControlDatabase(): Promise<ControlDatabase> {
     },
   };
 }
+
+/** Connections for looking on, while those of workers are killed. */
+export function openWatching({ url }: Pick<ControlDatabase, "url">) {
+  const database = openConnections(url, { maxConnections: 2, applicationName: "test-watching" });
+  return { ...database, stop: () => database.close() };
+}
