@@ -60,7 +60,7 @@ for (const status of ["REQUESTED", "OPEN", "DECLINED", "CANCELED"]) {
   });
 }
 
-test("M10: the label of a return under way is tied to it", async () => {
+test("M10: the label of a return under way is tied to it", async (context) => {
   const [parcel] = await sync.shop.rows<{ tracking_number: string; order_id: string; return_id: string }>(
     `select t.tracking_number, t.order_id, t.return_id
        from return_tracking t join return_request r using (shop_key, order_id, return_id)
@@ -73,16 +73,13 @@ test("M10: the label of a return under way is tied to it", async () => {
   const loop = await startLoopSimulator({
     returns: [loopReturn({ id: "1", createdAt: "2026-05-30T00:00:00.000Z", labels: [label] })],
   });
-  try {
-    await connectLabels(sync.shop, workspace.shopKey, "loop");
-    await syncLabels(sync.shop, workspace.shopKey, labelConnector(LOOP, SMALL_PAGES), loop);
-    const shares = await sync.shop.rows("select order_id, label_minor from label_share where shop_key = $1", [
-      workspace.shopKey,
-    ]);
-    assert.deepEqual(shares, [{ order_id: parcel.order_id, label_minor: 999 }]);
-  } finally {
-    await loop.stop();
-  }
+  context.after(() => loop.stop());
+  await connectLabels(sync.shop, workspace.shopKey, "loop");
+  await syncLabels(sync.shop, workspace.shopKey, labelConnector(LOOP, SMALL_PAGES), loop);
+  const shares = await sync.shop.rows("select order_id, label_minor from label_share where shop_key = $1", [
+    workspace.shopKey,
+  ]);
+  assert.deepEqual(shares, [{ order_id: parcel.order_id, label_minor: 999 }]);
 });
 
 test("the nightly run finds a return that has ended since, of which no webhook came", async () => {

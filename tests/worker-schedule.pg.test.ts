@@ -19,6 +19,7 @@ import type { RunResult } from "../src/sync/runs.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { openTestKeys } from "./support/secret.ts";
+import { withoutTable } from "./support/table-away.ts";
 import { use } from "./support/use.ts";
 import {
   connect,
@@ -55,12 +56,12 @@ const keepInOrder = (now = NOW) =>
 
 const look = (task: SourceTask) => runScheduled(control, workerOptions(control, [], logs), task);
 
-const requests = async (): Promise<string[]> =>
-  (
-    await control.pool.query<{ text: string }>(
-      "select shop_key || ' ' || source || ' ' || kind || ' ' || requested_by as text from sync_request order by 1",
-    )
-  ).rows.map((row) => row.text);
+const requests = async (): Promise<string[]> => {
+  const { rows } = await control.pool.query<{ text: string }>(
+    "select concat_ws(' ', shop_key, source, kind, requested_by) as text from sync_request order by 1",
+  );
+  return rows.map((row) => row.text);
+};
 
 test("a connection that was never read gets a backfill, later what has changed; a refused one waits", async () => {
   const both = [
@@ -105,25 +106,16 @@ test("every workspace's alerts are evaluated, past one that fails", async () => 
   await control.pool.query(
     "update data_source set last_synced_at = '2026-06-01T00:00:00Z', created_at = '2026-01-01T00:00:00Z'",
   );
-  const [first] = shops.map((shop) => shop.shopKey).toSorted((one, other) => one - other);
-  const takeBack = await refuseRows(
-    control.pool,
-    "alert",
-    "this_workspace_takes_no_alert",
-    `shop_key = ${first}`,
-  );
-  const alerts = async (): Promise<number[]> =>
-    (
-      await control.pool.query<{ shop_key: string }>(
-        "select shop_key from alert where category = 'connection_stale' order by 1",
-      )
-    ).rows.map((row) => Number(row.shop_key));
-  const others = shops.map((shop) => shop.shopKey).filter((shopKey) => shopKey !== first);
+  const [first, ...others] = shops.map((shop) => shop.shopKey).toSorted((one, other) => one - other);
+  const name = "this_workspace_takes_no_alert";
+  const takeBack = await refuseRows(control.pool, "alert", name, `shop_key = ${first}`);
+  const alerts = async (): Promise<number[]> => {
+    const text = "select shop_key from alert where category = 'connection_stale' order by 1";
+    const { rows } = await control.pool.query<{ shop_key: string }>(text);
+    return rows.map((row) => Number(row.shop_key));
+  };
   const failures = await keepInOrder();
-  assert.deepEqual(
-    await alerts(),
-    others.toSorted((one, other) => one - other),
-  );
+  assert.deepEqual(await alerts(), others);
   assert.match(String(failures), /this_workspace_takes_no_alert/u);
   await takeBack();
   assert.deepEqual(await keepInOrder(new Date(NOW.getTime() + 3_600_000)), []);
@@ -187,10 +179,8 @@ async function missUpkeep(): Promise<void> {
 
 /** How often the store's backfill was asked for: once by each time that the clock had it due. */
 async function askedFor(shopKey: number): Promise<number> {
-  const { rows } = await control.pool.query<{ asked: string }>(
-    "select asked from sync_request where shop_key = $1",
-    [shopKey],
-  );
+  const text = "select asked from sync_request where shop_key = $1";
+  const { rows } = await control.pool.query<{ asked: string }>(text, [shopKey]);
   return Number(rows[0]?.asked ?? 0);
 }
 
@@ -240,14 +230,11 @@ test("a task belongs to the worker that does it, and to the next one when that i
 
 test("a task that fails is logged, and done again when it is next due", async () => {
   await missUpkeep();
-  await control.pool.query("alter table console_link rename to console_link_away");
-  try {
-    await withWorker(scheduled(), async () => {
+  await withoutTable(control.pool, "console_link", () =>
+    withWorker(scheduled(), async () => {
       await eventually(isDone, "its time has passed");
-    });
-  } finally {
-    await control.pool.query("alter table console_link_away rename to console_link");
-  }
+    }),
+  );
   const failures = logs.filter(
     (line) => line.includes('"task":"upkeep"') && line.includes("does its work too"),
   );
