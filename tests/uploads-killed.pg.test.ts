@@ -11,7 +11,7 @@ import { startServerProcess } from "./support/server-process.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import { expectOk, idOf, PART_BYTES, partsOf, uploadClient } from "./support/upload.ts";
 import {
-  checksums,
+  dataOf,
   endOf,
   importByCommand,
   importedBy,
@@ -103,7 +103,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
 async function assertAsByCommand(shop: UploadWorkspace, folder: FolderFiles): Promise<void> {
   const byCommand = await openUploadWorkspace(service);
   await importByCommand(service, byCommand, folder, AS_OF);
-  assert.deepEqual(await checksums(service, shop.tenant), await checksums(service, byCommand.tenant));
+  assert.deepEqual(await dataOf(service, shop.tenant), await dataOf(service, byCommand.tenant));
   const { rows } = await service.database.query<{ count: number }>(
     "select count(*)::integer as count from audit_event where shop_key = $1 and action = 'import'",
     [shop.tenant.shopKey],
@@ -144,14 +144,14 @@ test("a worker that is killed before, within and right before the end of an impo
   const shop = await openUploadWorkspace(service);
   const folder = folderOfParts(2);
   const id = await shop.client.send(folder, "2026-06-30");
-  const empty = await checksums(service, (await openUploadWorkspace(service)).tenant);
+  const empty = await dataOf(service, (await openUploadWorkspace(service)).tenant);
 
   const first = await startedWorker(context);
   await eventually(async () => (await statusOf(id)).status === "importing", "the first worker's import", 30);
   first.child.kill("SIGKILL");
   await first.outcome;
   assert.equal((await statusOf(id)).status, "importing");
-  assert.deepEqual(await checksums(service, shop.tenant), empty);
+  assert.deepEqual(await dataOf(service, shop.tenant), empty);
 
   // All is stored and only the end is not recorded.
   const letGo = await takenAndHeld(shop, id);
@@ -161,7 +161,7 @@ test("a worker that is killed before, within and right before the end of an impo
   await second.outcome;
   await letGo();
   assert.deepEqual(
-    await checksums(service, shop.tenant),
+    await dataOf(service, shop.tenant),
     empty,
     "the end is in the transaction of the import",
   );

@@ -16,7 +16,7 @@ import { PART_BYTES, expectOk, idOf, partsOf, refusalOf, uploadClient } from "./
 import type { Sender } from "./support/upload.ts";
 import {
   SMALL_FOLDER,
-  checksums,
+  dataOf,
   importByCommand,
   importedBy,
   openUploadWorkspace,
@@ -60,7 +60,7 @@ test("an upload gives the same rows as the command, and its person is the actor 
 
   const byCommand = await openUploadWorkspace(service);
   await importByCommand(service, byCommand, SMALL_FOLDER, new Date("2026-07-01T00:00:00Z"));
-  assert.deepEqual(await checksums(service, tenant), await checksums(service, byCommand.tenant));
+  assert.deepEqual(await dataOf(service, tenant), await dataOf(service, byCommand.tenant));
   const { rows } = await service.database.query<{ data_as_of: Date; readiness: string }>(
     "select data_as_of, readiness from workspace where shop_key = $1",
     [tenant.shopKey],
@@ -409,8 +409,8 @@ test("refused rows are reported by file, line, column and what is allowed; nothi
     "returns.csv": csv("return_id,order_id,line_id,status,units", "r1,o9,l1,OPEN,1"),
   });
   assert.equal(await importedBy(service, own, id), "refused");
-  const empty = await checksums(service, (await openUploadWorkspace(service)).tenant);
-  assert.deepEqual(await checksums(service, own.tenant), empty);
+  const empty = await dataOf(service, (await openUploadWorkspace(service)).tenant);
+  assert.deepEqual(await dataOf(service, own.tenant), empty);
   const page = await pageText(id);
   assert.match(page, /<strong>Nothing was imported\.<\/strong> 2 rows cannot be used/u);
   assert.match(
@@ -461,7 +461,7 @@ test("a corrected file replaces its own alone, and the upload is imported", asyn
   const atOnce = await openUploadWorkspace(service);
   const whole = await atOnce.client.send(SMALL_FOLDER);
   assert.equal(await importedBy(service, atOnce, whole), "imported");
-  assert.deepEqual(await checksums(service, own.tenant), await checksums(service, atOnce.tenant));
+  assert.deepEqual(await dataOf(service, own.tenant), await dataOf(service, atOnce.tenant));
 });
 
 test("of very many refused rows the page shows 200, and the file has all", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 import {
   startWooSimulator,
   type WooOptions,
@@ -27,17 +27,12 @@ import { rowsOf } from "./support/webhooks.ts";
 import { use } from "./support/use.ts";
 
 const shop = use(startImportWorkspace);
-const simulators: { stop: () => Promise<unknown> }[] = [];
 const connector = createWooConnector({ firstDelayMs: 5, maxDelayMs: 20, timeoutMs: 200 });
 
-after(async () => {
-  for (const simulator of simulators) await simulator.stop();
-});
-
-async function open(options: Partial<WooOptions> = {}, settings: Record<string, unknown> = {}) {
+async function open(context: TestContext, options: Partial<WooOptions> = {}) {
   const simulator = await startWooSimulator(options);
-  simulators.push(simulator);
-  return { simulator, ...(await connect(simulator, settings)) };
+  context.after(() => simulator.stop());
+  return { simulator, ...(await connect(simulator)) };
 }
 
 type Shop = { url: string; key: string; state: { now: string } };
@@ -105,8 +100,8 @@ describe("a synced shop and an import of the same shop", () => {
   const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 100_000);
 
   for (const version of [8.9, 9.4, 10.3]) {
-    test(`answer alike, with WooCommerce ${version}`, async () => {
-      const { simulator, shopKey, sync } = await open({ seed: seed + version * 10, version, orders: 140 });
+    test(`answer alike, with WooCommerce ${version}`, async (context) => {
+      const { simulator, shopKey, sync } = await open(context, { seed: seed + version * 10, version, orders: 140 });
       const { counts } = await sync("backfill");
       assert.ok((counts["orders"] ?? 0) > 100);
       await assertEqualToShop(simulator, shopKey);
@@ -116,8 +111,8 @@ describe("a synced shop and an import of the same shop", () => {
   }
 });
 
-test("a run that is aborted at any page goes on where it was, to the same rows", async () => {
-  const { simulator, shopKey, sync } = await open({ seed: 7, orders: 230 });
+test("a run that is aborted at any page goes on where it was, to the same rows", async (context) => {
+  const { simulator, shopKey, sync } = await open(context, { seed: 7, orders: 230 });
   let asked = 0;
   for (let isDone = false; !isDone;) {
     const worker = new AbortController();
@@ -135,9 +130,9 @@ test("a run that is aborted at any page goes on where it was, to the same rows",
   await assertEqualToShop(simulator, shopKey);
 });
 
-test("orders that leave the list while it is read hide none behind them", async () => {
+test("orders that leave the list while it is read hide none behind them", async (context) => {
   for (const [index, count] of [1, 4, 5, 6, 40].entries()) {
-    const { simulator, shopKey, sync } = await open({ seed: 20 + index, orders: 320 });
+    const { simulator, shopKey, sync } = await open(context, { seed: 20 + index, orders: 320 });
     const first = simulator.world.orders.slice(0, count).map(({ id }) => id);
     simulator.control.changeAfter(3, () => {
       for (const id of first) simulator.control.deleteForGood(id);
@@ -156,8 +151,8 @@ test("orders that leave the list while it is read hide none behind them", async 
   }
 });
 
-test("faults of the shop are survived; what it cannot answer leaves the data as it was", async () => {
-  const { simulator, shopKey, sync } = await open({ seed: 9 });
+test("faults of the shop are survived; what it cannot answer leaves the data as it was", async (context) => {
+  const { simulator, shopKey, sync } = await open(context, { seed: 9 });
   for (const kind of ["status_500", "status_429", "html", "half", "slow", "cut"] as const) {
     simulator.control.fail(kind, 1, 1);
   }
@@ -183,8 +178,11 @@ test("faults of the shop are survived; what it cannot answer leaves the data as 
   assert.deepEqual([await shop.dump(shopKey), await cursorOf(shopKey)], [dump, watermark]);
 });
 
-/** A shop that answers what it likes; undefined = it has no such route. */
-async function hostile(answer: (route: string, query: URLSearchParams) => unknown) {
+/** undefined = there is no such route. */
+type Answer = (route: string, query: URLSearchParams) => unknown;
+
+/** A shop that answers what it likes. */
+async function hostile(context: TestContext, answer: Answer) {
   const server = await serveLoopback(
     0,
     async (request, response) => {
@@ -199,7 +197,7 @@ async function hostile(answer: (route: string, query: URLSearchParams) => unknow
     },
     (response, error) => sendJson(response, 500, { message: String(error) }),
   );
-  simulators.push(server);
+  context.after(() => server.stop());
   const place = { url: server.url, key: "ck_any:cs_any", state: { now: "2026-06-01" } };
   // Long answers take their time.
   return { server, ...(await connect(place, {}, createWooConnector({ timeoutMs: 30_000, tries: 1 }))) };
@@ -218,11 +216,11 @@ const orderOf = (id: number, values: object = {}, line: object = {}) => ({
   ...values,
 });
 
-test("a hostile shop ends its own run in one sentence, and no list of it is endless", async () => {
+test("a hostile shop ends its own run in one sentence, and no list of it is endless", async (context) => {
   const numbers = Array.from({ length: 100 }, (_, index) => index + 1);
   const none = { categories: [], tags: [], images: [], attributes: [] };
   const product = { id: 1, name: "A", type: "variable", ...none };
-  const cases: [sentence: RegExp, answer: Parameters<typeof hostile>[0]][] = [
+  const cases: [sentence: RegExp, answer: Answer][] = [
     [/list of orders does not end/u, (route) => (route === "orders" ? numbers.map((id) => orderOf(id)) : [])],
     [
       /lists more than 10000 variations/u,
@@ -238,7 +236,7 @@ test("a hostile shop ends its own run in one sentence, and no list of it is endl
     [/larger than the limit/u, () => "x".repeat(17 * 1024 * 1024)],
   ];
   for (const [sentence, answer] of cases) {
-    const { sync } = await hostile(answer);
+    const { sync } = await hostile(context, answer);
     await assert.rejects(sync("backfill"), (error: Error) => {
       assert.equal(error.name, "SourceFailed", String(error));
       assert.match(error.message, sentence);
@@ -247,13 +245,13 @@ test("a hostile shop ends its own run in one sentence, and no list of it is endl
   }
 });
 
-test("ids without end are refused before they fill the disk, also where pages seem to lose what was read", async () => {
+test("ids without end are refused before they fill the disk, also where pages seem to lose what was read", async (context) => {
   let newest = 9_999_900;
   for (const [place, firstOf] of [
     [{ lastId: 9_999_990, offset: 9_999_980 }, (offset: number) => offset],
     [{ lastId: newest, offset: 0, read: newest }, () => (newest += 100) - 100],
   ] as const) {
-    const { sync } = await hostile((route, query) => {
+    const { sync } = await hostile(context, (route, query) => {
       const first = firstOf(Number(query.get("offset") ?? 0)) + 1;
       const asked = query.get("include")?.split(",") ?? Array.from({ length: 100 }, (_, at) => first + at);
       return route === "orders" ? asked.map((id) => orderOf(Number(id))) : [];
@@ -264,10 +262,10 @@ test("ids without end are refused before they fill the disk, also where pages se
   }
 });
 
-test("a total that lies, pages of other lengths than were asked for, and halves of characters lose no order", async () => {
+test("a total that lies, pages of other lengths than were asked for, and halves of characters lose no order", async (context) => {
   const all = Array.from({ length: 250 }, (_, index) => orderOf(index + 1, { number: "\u0000\ud800 1" }));
   for (const mostPerPage of [Infinity, 40]) {
-    const { shopKey, sync } = await hostile((route, query) => {
+    const { shopKey, sync } = await hostile(context, (route, query) => {
       if (route !== "orders") return [];
       const include = query.get("include")?.split(",").map(Number);
       const offset = Number(query.get("offset") ?? 0);
@@ -283,15 +281,15 @@ test("a total that lies, pages of other lengths than were asked for, and halves 
   }
 });
 
-test("variations of a shop that gives short pages are all read", async () => {
-  const { simulator, shopKey, sync } = await open({ seed: 21, orders: 10 });
+test("variations of a shop that gives short pages are all read", async (context) => {
+  const { simulator, shopKey, sync } = await open(context, { seed: 21, orders: 10 });
   simulator.state.mostPerPage = 3;
   await sync("backfill");
   await assertEqualToShop(simulator, shopKey);
 });
 
-test("M5: changes come with the next poll, which alone moves the as-of", async () => {
-  const { simulator, shopKey, sync } = await open({ seed: 11, orders: 80 });
+test("M5: changes come with the next poll, which alone moves the as-of", async (context) => {
+  const { simulator, shopKey, sync } = await open(context, { seed: 11, orders: 80 });
   await sync("backfill");
   const completed = simulator.world.orders.filter(
     ({ status, refunds, isTrashed }) => status === "completed" && refunds.length === 0 && !isTrashed,
@@ -317,8 +315,8 @@ test("M5: changes come with the next poll, which alone moves the as-of", async (
   assert.match(JSON.stringify(await cursorOf(shopKey)), /2026-06-01T02:00:00/u);
 });
 
-test("a deleted refund, and an order that was deleted past the trash, are found within a day", async () => {
-  const { simulator, shopKey, sync } = await open({ seed: 12, orders: 120 });
+test("a deleted refund, and an order that was deleted past the trash, are found within a day", async (context) => {
+  const { simulator, shopKey, sync } = await open(context, { seed: 12, orders: 120 });
   const young = simulator.world.orders.filter(
     ({ createdAt, isTrashed, status }) => createdAt > "2026-03-01" && !isTrashed && status === "completed",
   );
@@ -336,8 +334,8 @@ test("a deleted refund, and an order that was deleted past the trash, are found 
   await assertEqualToShop(simulator, shopKey);
 });
 
-test("orders with a status of a plugin that is not active for a while stay", async () => {
-  const { simulator, shopKey, sync } = await open({ seed: 17, orders: 200 });
+test("orders with a status of a plugin that is not active for a while stay", async (context) => {
+  const { simulator, shopKey, sync } = await open(context, { seed: 17, orders: 200 });
   const shipped = simulator.world.orders.filter(
     ({ status, isTrashed }) => status === "shipped" && !isTrashed,
   );
@@ -353,8 +351,8 @@ test("orders with a status of a plugin that is not active for a while stay", asy
   }
 });
 
-test("a WooCommerce that is switched off during a run ends it: no order is gone, no variation is missed", async () => {
-  const { simulator, shopKey, sync } = await open({ seed: 19, orders: 20 });
+test("a WooCommerce that is switched off during a run ends it: no order is gone, no variation is missed", async (context) => {
+  const { simulator, shopKey, sync } = await open(context, { seed: 19, orders: 20 });
   const { control, state, world } = simulator;
   await sync("backfill");
   const cursor = await cursorOf(shopKey);
@@ -386,16 +384,16 @@ test("a WooCommerce that is switched off during a run ends it: no order is gone,
   }
 });
 
-test("a backfill reads orders in the trash in pages, not one by one", async () => {
-  const { simulator, sync } = await open({ seed: 18, orders: 60 });
+test("a backfill reads orders in the trash in pages, not one by one", async (context) => {
+  const { simulator, sync } = await open(context, { seed: 18, orders: 60 });
   for (const order of simulator.world.orders.slice(0, 20)) simulator.control.trash(order.id);
   await sync("backfill");
   const alone = simulator.requests.filter((url) => /\/orders\/\d+\?/u.test(url));
   assert.deepEqual(alone, []);
 });
 
-test("an unfinished backfill that was given up leaves nothing of it behind", async () => {
-  const { simulator, shopKey, sync } = await open({ seed: 13, orders: 230 });
+test("an unfinished backfill that was given up leaves nothing of it behind", async (context) => {
+  const { simulator, shopKey, sync } = await open(context, { seed: 13, orders: 230 });
   await sync("backfill");
   const worker = new AbortController();
   const stopped = sync("backfill", {
@@ -407,8 +405,8 @@ test("an unfinished backfill that was given up leaves nothing of it behind", asy
   await assertEqualToShop(simulator, shopKey);
 });
 
-test("M1: refunds before an order is completed cancel its units, unless the shop never completes orders", async () => {
-  const { simulator, shopKey, sync } = await open({ seed: 14, orders: 40 });
+test("M1: refunds before an order is completed cancel its units, unless the shop never completes orders", async (context) => {
+  const { simulator, shopKey, sync } = await open(context, { seed: 14, orders: 40 });
   const order = simulator.world.orders.find(({ status, isTrashed }) => status === "processing" && !isTrashed);
   if (order === undefined) throw new Error("no order is processed");
   order.refunds.length = 0;
@@ -445,8 +443,8 @@ describe("connecting", () => {
       signal: new AbortController().signal,
     });
 
-  test("a shop says who and in which currency it is; what is wrong is one sentence", async () => {
-    const { simulator } = await open({ seed: 2, orders: 3 });
+  test("a shop says who and in which currency it is; what is wrong is one sentence", async (context) => {
+    const { simulator } = await open(context, { seed: 2, orders: 3 });
     const account = new URL(simulator.url).host;
     assert.deepEqual(await ask(simulator), { account, currencyCode: "EUR", notes: [] });
     const said = async (
@@ -454,7 +452,7 @@ describe("connecting", () => {
       place: { url?: string; key?: string } = {},
       site = "shop",
     ) => {
-      const { simulator: other } = await open({ seed: 3, orders: 3, ...options });
+      const { simulator: other } = await open(context, { seed: 3, orders: 3, ...options });
       other.state.site = site as "shop";
       const error = await ask(other, place).then(
         () => new Error("nothing"),
@@ -488,15 +486,14 @@ describe("connecting", () => {
     }
   });
 
-  test("a shop cannot take the name of another host", async () => {
-    const accountAt = async (home: string) => {
-      const { server } = await hostile((route) => (route === "/wp-json/" ? { home, namespaces: [] } : []));
-      const secrets = { consumerKey: "ck_any:cs_any" };
-      const place = { url: server.url, secrets, signal: new AbortController().signal };
-      return [(await connector.check(place)).account, new URL(server.url).host];
-    };
-    const [account, own] = await accountAt("https://victim.example");
-    assert.equal(account, own);
+  test("a shop cannot take the name of another host", async (context) => {
+    const home = "https://victim.example";
+    const { server } = await hostile(context, (route) =>
+      route === "/wp-json/" ? { home, namespaces: [] } : [],
+    );
+    const secrets = { consumerKey: "ck_any:cs_any" };
+    const place = { url: server.url, secrets, signal: new AbortController().signal };
+    assert.equal((await connector.check(place)).account, new URL(server.url).host);
   });
 
   test("names of shops are https addresses", () => {
@@ -517,8 +514,8 @@ describe("connecting", () => {
 describe("webhooks", () => {
   const service = use(() => startTestService({}));
 
-  test("of two workspaces that connect one shop at the same moment, one is refused", async () => {
-    const { simulator } = await open({ seed: 5, orders: 3 });
+  test("of two workspaces that connect one shop at the same moment, one is refused", async (context) => {
+    const { simulator } = await open(context, { seed: 5, orders: 3 });
     const { database } = service.installation;
     const connectTo = async (domain: string) =>
       runAction(
@@ -546,8 +543,8 @@ describe("webhooks", () => {
     );
   });
 
-  test("are registered once, pinged, and wake a run only when the shop has signed them", async () => {
-    const { simulator } = await open({ seed: 4, orders: 5 });
+  test("are registered once, pinged, and wake a run only when the shop has signed them", async (context) => {
+    const { simulator } = await open(context, { seed: 4, orders: 5 });
     const { shopKey } = await createTenant(service.database);
     const secrets = { consumerKey: simulator.key };
     const { sealingKey } = deriveKeys(TEST_SECRET);

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, beforeEach, test } from "node:test";
-import { loopReturn, startLoopSimulator } from "../../tools/simulators/loop/server.ts";
-import type { SimulatedReturn, LoopSimulator } from "../../tools/simulators/loop/server.ts";
+import { beforeEach, test, type TestContext } from "node:test";
+import { loopReturn, startLoopSimulator, type SimulatedReturn } from "../../tools/simulators/loop/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
 import { labelConnector, openJson } from "../../src/sync/connectors/shared/label-run.ts";
 import { LOOP, openLoop, readWindow, type LoopClient } from "../../src/sync/connectors/loop/connector.ts";
@@ -24,14 +23,9 @@ const loopLabel = (returnId: number, trackingNumber: string): string =>
 
 const connector = labelConnector(LOOP, SMALL_PAGES);
 const shop = use(startImportWorkspace);
-const simulators: LoopSimulator[] = [];
 
-after(async () => {
-  for (const simulator of simulators) await simulator.stop();
-});
-
-test("M10: labels are charged when their return was made; rates are cents, label_rate is an amount", async () => {
-  const { shopKey, simulator } = await open([
+test("M10: labels are charged when their return was made; rates are cents, label_rate is an amount", async (context) => {
+  const { shopKey, simulator } = await open(context, [
     loopReturn({ id: "1", providerOrderId: "1", labels: [label("T1", 435)] }),
     loopReturn({ id: "2", providerOrderId: "2", labelRate: "7.05", trackingNumber: "T2" }),
     loopReturn({ id: "3", providerOrderId: "3", labels: [label("T3", null)] }),
@@ -52,8 +46,8 @@ test("M10: labels are charged when their return was made; rates are cents, label
   assert.deepEqual(counts, { labels: 4, changed_labels: 4, voided: 0, unmatched: 0, foreign: 0 });
 });
 
-test("M10: a label that is voided later is no spend, and keeps the moment of its void", async () => {
-  const { shopKey, simulator } = await open([
+test("M10: a label that is voided later is no spend, and keeps the moment of its void", async (context) => {
+  const { shopKey, simulator } = await open(context, [
     loopReturn({ id: "1", providerOrderId: "1", labels: [label("T1", 435)] }),
   ]);
   await syncLabels(shop, shopKey, connector, simulator);
@@ -66,8 +60,8 @@ test("M10: a label that is voided later is no spend, and keeps the moment of its
   assert.equal(again.counts["changed_labels"], 0);
 });
 
-test("M10: a label that its return no longer has, or whose price is gone, is removed", async () => {
-  const { shopKey, simulator } = await open([
+test("M10: a label that its return no longer has, or whose price is gone, is removed", async (context) => {
+  const { shopKey, simulator } = await open(context, [
     loopReturn({ id: "1", providerOrderId: "1", labels: [label("T1", 400)] }),
     loopReturn({ id: "11", providerOrderId: "2", labels: [label("T2", 500)] }),
   ]);
@@ -82,8 +76,8 @@ test("M10: a label that its return no longer has, or whose price is gone, is rem
   ]);
 });
 
-test("a first run reads from the first order on, in windows the API allows; the next one what was updated since", async () => {
-  const { shopKey, simulator } = await open(manyReturns(95));
+test("a first run reads from the first order on, in windows the API allows; the next one what was updated since", async (context) => {
+  const { shopKey, simulator } = await open(context, manyReturns(95));
   const first = await syncLabels(shop, shopKey, connector, simulator);
   assert.equal(first.counts["labels"], 95);
   const windows = simulator.control.requests.map(windowOf);
@@ -102,7 +96,7 @@ test("a first run reads from the first order on, in windows the API allows; the 
   assert.deepEqual(await versionOf(shopKey), version);
 });
 
-test("no return is lost when one that was read is updated before the others are, whenever that is", async () => {
+test("no return is lost when one that was read is updated before the others are, whenever that is", async (context) => {
   const returns = Array.from({ length: 30 }, (_, index) =>
     loopReturn({
       id: String(index),
@@ -111,7 +105,7 @@ test("no return is lost when one that was read is updated before the others are,
     }),
   );
   for (const answers of [1, 2, 3, 8, 16, 17, 18, 19, 20]) {
-    const { shopKey, simulator } = await open(returns);
+    const { shopKey, simulator } = await open(context, returns);
     const first = returns[0] as SimulatedReturn;
     simulator.control.changeAfter(answers, () =>
       simulator.control.put({ ...first, updatedAt: "2026-06-01T06:05:00.000Z" }),
@@ -124,10 +118,10 @@ test("no return is lost when one that was read is updated before the others are,
   }
 });
 
-test("faults between pages are survived; a run that is aborted goes on in its window, to the same rows", async () => {
+test("faults between pages are survived; a run that is aborted goes on in its window, to the same rows", async (context) => {
   const returns = manyReturns(95);
-  const { shopKey, simulator } = await open(returns);
-  const undisturbed = await open(returns);
+  const { shopKey, simulator } = await open(context, returns);
+  const undisturbed = await open(context, returns);
   await syncLabels(shop, undisturbed.shopKey, connector, undisturbed.simulator);
   const worker = new AbortController();
   let pages = 0;
@@ -145,8 +139,8 @@ test("faults between pages are survived; a run that is aborted goes on in its wi
   assert.deepEqual(await shop.dump(shopKey), await shop.dump(undisturbed.shopKey));
 });
 
-test("a next page on another host is not asked, and changed types are a failure; both leave the data", async () => {
-  const { shopKey, simulator } = await open(manyReturns(15));
+test("a next page on another host is not asked, and changed types are a failure; both leave the data", async (context) => {
+  const { shopKey, simulator } = await open(context, manyReturns(15));
   await syncLabels(shop, shopKey, connector, simulator);
   const dump = await shop.dump(shopKey);
   simulator.control.fail({ kind: "foreign_next_page" });
@@ -168,7 +162,7 @@ test("a next page on another host is not asked, and changed types are a failure;
   assert.deepEqual(await shop.dump(shopKey), dump);
 });
 
-async function open(returns: SimulatedReturn[]) {
+async function open(context: TestContext, returns: SimulatedReturn[]) {
   const shopKey = await shop.open();
   await connectLabels(shop, shopKey, "loop");
   await putOrders(
@@ -177,7 +171,7 @@ async function open(returns: SimulatedReturn[]) {
     [1, 2, 3, 4, 5].map((number) => orderWithReturn(number)),
   );
   const simulator = await startLoopSimulator({ returns, requests: 10_000 });
-  simulators.push(simulator);
+  context.after(() => simulator.stop());
   return { shopKey, simulator };
 }
 

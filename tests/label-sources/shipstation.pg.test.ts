@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test, type TestContext } from "node:test";
 import {
   shipStationLabel as label,
   startShipStationSimulator,
@@ -23,14 +23,10 @@ import { SourceRefused } from "../../src/sync/connector.ts";
 
 const connector = labelConnector(SHIPSTATION, SMALL_PAGES);
 const shop = use(startImportWorkspace);
-const simulators: ShipStationSimulator[] = [];
 
-after(async () => {
-  for (const simulator of simulators) await simulator.stop();
-});
-
-test("M10: only return labels that were charged are stored, each under the return of its tracking number", async () => {
+test("M10: only return labels that were charged are stored, each under the return of its tracking number", async (context) => {
   const { shopKey, simulator } = await open(
+    context,
     [1, 2, 3],
     [
       label({ labelId: "se-1", trackingNumber: "T1", amount: 4.35 }),
@@ -49,8 +45,9 @@ test("M10: only return labels that were charged are stored, each under the retur
   });
 });
 
-test("M10: a label charged on acceptance is charged at the first scan, once there is one", async () => {
+test("M10: a label charged on acceptance is charged at the first scan, once there is one", async (context) => {
   const { shopKey, simulator } = await open(
+    context,
     [1],
     [label({ labelId: "se-1", trackingNumber: "T1", chargeEvent: "on_carrier_acceptance" })],
   );
@@ -65,7 +62,7 @@ test("M10: a label charged on acceptance is charged at the first scan, once ther
   assert.equal(simulator.control.requests.filter((path) => path.endsWith("/track")).length, asked);
 });
 
-async function open(orders: number[], labels: SimulatedLabel[]) {
+async function open(context: TestContext, orders: number[], labels: SimulatedLabel[]) {
   const shopKey = await shop.open();
   await connectLabels(shop, shopKey, "shipstation");
   await putOrders(
@@ -74,7 +71,7 @@ async function open(orders: number[], labels: SimulatedLabel[]) {
     orders.map((number) => orderWithReturn(number, tracking(number, `T${number}`))),
   );
   const simulator = await startShipStationSimulator({ labels, requests: 10_000 });
-  simulators.push(simulator);
+  context.after(() => simulator.stop());
   return { shopKey, simulator };
 }
 
@@ -88,8 +85,8 @@ async function readLabels(shopKey: number): Promise<string[]> {
   return rows.map((row) => row.label);
 }
 
-test("a second run without changes reads one page and changes nothing, including the data version", async () => {
-  const { shopKey, simulator } = await open([1], manyLabels(400));
+test("a second run without changes reads one page and changes nothing, including the data version", async (context) => {
+  const { shopKey, simulator } = await open(context, [1], manyLabels(400));
   await syncLabels(shop, shopKey, labelConnector(SHIPSTATION, QUICK), simulator);
   const [dump, state] = [await shop.dump(shopKey), await stateOf(shopKey)];
   const asked = simulator.control.requests.length;
@@ -100,8 +97,8 @@ test("a second run without changes reads one page and changes nothing, including
   assert.equal(outcome.counts["changed_labels"], 0);
 });
 
-test("changes anywhere in the list are found from its front, between labels that did not change", async () => {
-  const { shopKey, simulator } = await open([1, 2], manyLabels(400));
+test("changes anywhere in the list are found from its front, between labels that did not change", async (context) => {
+  const { shopKey, simulator } = await open(context, [1, 2], manyLabels(400));
   await syncLabels(shop, shopKey, connector, simulator);
   simulator.control.put(
     label({ labelId: "se-new", trackingNumber: "T1", createdAt: "2026-05-30T00:00:00.000Z" }),
@@ -114,16 +111,16 @@ test("changes anywhere in the list are found from its front, between labels that
   assert.equal(simulator.control.requests.length - asked, 6);
 });
 
-test("no label is lost when labels are made, scanned and voided while the list is read, in any kind of run", async () => {
+test("no label is lost when labels are made, scanned and voided while the list is read, in any kind of run", async (context) => {
   const labels = changingLabels();
-  const still = await open([1], labels);
+  const still = await open(context, [1], labels);
   for (const round of [1, 2, 3]) changeLabels(still.simulator, round);
   await syncLabels(shop, still.shopKey, connector, still.simulator);
   const expected = (await shop.dump(still.shopKey))["return_label"];
   assert.equal(expected?.length, 63);
   const tomorrow = { now: () => new Date("2026-06-02T07:00:00.000Z") };
   for (const answers of [1, 2, 5]) {
-    const { shopKey, simulator } = await open([1], labels);
+    const { shopKey, simulator } = await open(context, [1], labels);
     for (const [round, changes] of [
       [1, {}],
       [2, {}],
@@ -137,8 +134,8 @@ test("no label is lost when labels are made, scanned and voided while the list i
   }
 });
 
-test("once a day young labels are read again, wherever they stand in the list", async () => {
-  const { shopKey, simulator } = await open([1], manyLabels(150));
+test("once a day young labels are read again, wherever they stand in the list", async (context) => {
+  const { shopKey, simulator } = await open(context, [1], manyLabels(150));
   await syncLabels(shop, shopKey, connector, simulator);
   const hidden = simulator.control.labels()[20] as SimulatedLabel;
   simulator.control.put({ ...hidden, amount: 99 });
@@ -152,8 +149,9 @@ test("once a day young labels are read again, wherever they stand in the list", 
   assert.ok(simulator.control.requests.length - asked < 15);
 });
 
-test("orders that turn out to be older than the labels read so far make the next run read those too", async () => {
+test("orders that turn out to be older than the labels read so far make the next run read those too", async (context) => {
   const { shopKey, simulator } = await open(
+    context,
     [1],
     [
       label({ labelId: "se-old", createdAt: "2025-06-01T00:00:00.000Z", trackingNumber: "T9" }),
@@ -170,10 +168,10 @@ test("orders that turn out to be older than the labels read so far make the next
   assert.deepEqual(await readShares(shop, shopKey), ["1 se-1 500 lag 5", "9 se-old 500 lag 12"]);
 });
 
-test("a run that is aborted between pages changes nothing served, and the next one goes on from there", async () => {
+test("a run that is aborted between pages changes nothing served, and the next one goes on from there", async (context) => {
   const labels = manyLabels(60);
-  const { shopKey, simulator } = await open([1], labels);
-  const undisturbed = await open([1], labels);
+  const { shopKey, simulator } = await open(context, [1], labels);
+  const undisturbed = await open(context, [1], labels);
   await syncLabels(shop, undisturbed.shopKey, connector, undisturbed.simulator);
   const served = await shop.dump(shopKey);
   for (const stopAfter of [1, 2]) {
@@ -203,8 +201,8 @@ test("a run that is aborted between pages changes nothing served, and the next o
   assert.equal(left.length, 0);
 });
 
-test("a refused key is SourceRefused, changed types are SourceFailed, and both leave the data as it was", async () => {
-  const { shopKey, simulator } = await open([1], manyLabels(30));
+test("a refused key is SourceRefused, changed types are SourceFailed, and both leave the data as it was", async (context) => {
+  const { shopKey, simulator } = await open(context, [1], manyLabels(30));
   await syncLabels(shop, shopKey, connector, simulator);
   const [dump, state] = [await shop.dump(shopKey), await stateOf(shopKey)];
   simulator.control.fail({ kind: "changed_types" });

@@ -48,7 +48,8 @@ const DUMPED = [
   "sale_event",
 ];
 
-const DUMP = dumpOf(DUMPED);
+/** SQL: every row of workspace $1's data by table, in a fixed order. */
+export const DUMP = dumpOf(DUMPED);
 
 /** SQL: every row of workspace $1 by table, in a fixed order. */
 export function dumpOf(tables: readonly string[]): string {

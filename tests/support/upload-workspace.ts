@@ -2,7 +2,7 @@ import { OPERATOR } from "../../src/actions/actor.ts";
 import { importIntoWorkspace } from "../../src/actions/uploads/actions.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import type { UploadStatus } from "../../src/actions/uploads/queries.ts";
-import { csv, withFolder, type FolderFiles } from "./import-workspace.ts";
+import { csv, DUMP, withFolder, type FolderFiles } from "./import-workspace.ts";
 import { scene } from "./scene.ts";
 import type { TestService } from "./service.ts";
 import type { Tenant } from "./tenants.ts";
@@ -79,39 +79,11 @@ export async function importByCommand(
   );
 }
 
-const DATA_TABLES = [
-  "product",
-  "variant",
-  "sku",
-  "entity",
-  "order_document",
-  "order_line",
-  "return_event",
-  "return_request",
-  "return_label",
-  "label_share",
-  "cohort",
-  "group_day",
-  "sku_quarter",
-  "sku_year",
-  "listing",
-  "sale_event",
-  "dirty_cohort",
-];
-
-/** A checksum of each table of a workspace's data. */
-export async function checksums(
+/** Every row of a workspace's data by table. */
+export async function dataOf(
   { database }: Pick<TestService, "database">,
   { shopKey }: Pick<Tenant, "shopKey">,
-): Promise<Record<string, string>> {
-  const sums: Record<string, string> = {};
-  for (const table of DATA_TABLES) {
-    const { rows } = await database.query<{ sum: string }>(
-      `select count(*) || ' ' || md5(coalesce(string_agg(t.row, e'\\n' order by t.row), '')) as sum
-         from (select (to_jsonb(x) - 'shop_key')::text as row from ${table} x where x.shop_key = $1) t`,
-      [shopKey],
-    );
-    sums[table] = rows[0]?.sum ?? "";
-  }
-  return sums;
+): Promise<Record<string, unknown[]>> {
+  const { rows } = await database.query<Record<string, unknown[]>>(DUMP, [shopKey]);
+  return rows[0] ?? {};
 }
