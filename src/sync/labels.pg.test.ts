@@ -80,34 +80,24 @@ test("M10: a voided label is no spend, also when it is voided later", async () =
   assert.deepEqual(cost, { minor: 0 });
 });
 
-test("M10: one label in a foreign currency makes its currency the source's; it is not shared", async () => {
-  const { shopKey, shares, warnings } = await sharesOf(
-    `b1,,r2,${CHARGED},1.00,usd,`,
-    `b2,,r2,${CHARGED},2.00,EUR,`,
-  );
-  assert.deepEqual(shares, ["o2 l1 b2 200 lag 0"]);
-  assert.deepEqual(warnings, [["foreign_currency_label", 1]]);
-  const source = "select currency_code from data_source where shop_key = $1 and source = 'csv_labels'";
-  assert.deepEqual(await shop.rows(source, [shopKey]), [{ currency_code: "USD" }]);
-  const corrected = csv(LABELS, `b1,,r2,${CHARGED},1.00,EUR,`);
-  await shop.import(shopKey, { ...STORE, "return_labels.csv": corrected });
-  assert.deepEqual(await shop.rows(source, [shopKey]), [{ currency_code: "EUR" }]);
-});
-
-test("M10: a voided label in a foreign currency is no spend, so that its currency is not the source's", async () => {
-  const { shopKey, shares, warnings } = await sharesOf(
-    `b1,,r2,${CHARGED},1.00,usd,`,
-    `b2,,r2,${CHARGED},2.00,EUR,`,
-    `b3,,r2,${CHARGED},3.00,gbp,${CHARGED}`,
-  );
-  assert.deepEqual(shares, ["o2 l1 b2 200 lag 0"]);
-  assert.deepEqual(warnings, [["foreign_currency_label", 1]]);
-  const source = "select currency_code from data_source where shop_key = $1 and source = 'csv_labels'";
-  assert.deepEqual(await shop.rows(source, [shopKey]), [{ currency_code: "USD" }]);
-  const voided = csv(LABELS, `b1,,r2,${CHARGED},1.00,usd,${CHARGED}`);
-  await shop.import(shopKey, { ...STORE, "return_labels.csv": voided });
-  assert.deepEqual(await shop.rows(source, [shopKey]), [{ currency_code: "EUR" }]);
-});
+for (const [change, row] of [
+  ["corrected", `b1,,r2,${CHARGED},1.00,EUR,`],
+  ["voided", `b1,,r2,${CHARGED},1.00,usd,${CHARGED}`],
+] as const) {
+  test(`M10: one label in a foreign currency makes its currency the source's until it is ${change}; it is not shared, and a voided one does not count`, async () => {
+    const { shopKey, shares, warnings } = await sharesOf(
+      `b1,,r2,${CHARGED},1.00,usd,`,
+      `b2,,r2,${CHARGED},2.00,EUR,`,
+      `b3,,r2,${CHARGED},3.00,gbp,${CHARGED}`,
+    );
+    assert.deepEqual(shares, ["o2 l1 b2 200 lag 0"]);
+    assert.deepEqual(warnings, [["foreign_currency_label", 1]]);
+    const source = "select currency_code from data_source where shop_key = $1 and source = 'csv_labels'";
+    assert.deepEqual(await shop.rows(source, [shopKey]), [{ currency_code: "USD" }]);
+    await shop.import(shopKey, { ...STORE, "return_labels.csv": csv(LABELS, row) });
+    assert.deepEqual(await shop.rows(source, [shopKey]), [{ currency_code: "EUR" }]);
+  });
+}
 
 test("M10: no label file, no label source; a file without rows is one", async () => {
   const shopKey = await shop.open();

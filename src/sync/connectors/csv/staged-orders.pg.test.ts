@@ -101,7 +101,8 @@ test("a document that was stored with all its members is equal to the same rows 
 });
 
 test("a first folder larger than one portion gives the same rows as one that comes in two halves", async () => {
-  const orders = Array.from({ length: 2400 }, (_, index) => `o${String(index).padStart(5, "0")}`);
+  // At once they are a large run, of which statements are planned differently (MANY_ROWS); the halves are not.
+  const orders = Array.from({ length: 1100 }, (_, index) => `o${String(index).padStart(5, "0")}`);
   const linesOf = (ids: readonly string[]): string =>
     csv(
       "order_id,line_id,ordered_at,sku,units",
@@ -120,10 +121,10 @@ test("a first folder larger than one portion gives the same rows as one that com
   });
   const atOnce = await shop.open();
   const { counts } = await shop.import(atOnce, folderOf(orders));
-  assert.deepEqual([counts.order_lines, counts.orders, counts.refunds], [4800, 2400, 2400]);
+  assert.deepEqual([counts.order_lines, counts.orders, counts.refunds], [2200, 1100, 1100]);
   const inHalves = await shop.open();
-  await shop.import(inHalves, folderOf(orders.slice(0, 1400)));
-  await shop.import(inHalves, folderOf(orders.slice(1400)));
+  await shop.import(inHalves, folderOf(orders.slice(0, 602)));
+  await shop.import(inHalves, folderOf(orders.slice(602)));
   assert.deepEqual(await shop.dump(inHalves), await shop.dump(atOnce));
 });
 
@@ -144,18 +145,18 @@ test("of many rows that cannot be used the first of their files are listed, what
   );
 });
 
-test("orders that all change, over several portions and slices, end up as if the later folder had come alone", async () => {
+test("orders that all change, over several portions, end up as if the later folder had come alone", async () => {
   const linesOf = (units: number): FolderFiles => {
-    const rows = Array.from({ length: 32_000 }, (_, index) => {
-      const line = index % 40;
-      return `o${Math.floor(index / 40)},l${line},2026-01-05T10:00:00Z,SKU-${line},${units}`;
+    const rows = Array.from({ length: 4000 }, (_, index) => {
+      const line = index % 8;
+      return `o${Math.floor(index / 8)},l${line},2026-01-05T10:00:00Z,SKU-${line},${units}`;
     });
     return { "order_lines.csv": csv("order_id,line_id,ordered_at,sku,units", ...rows) };
   };
   const changed = await shop.open();
   await shop.import(changed, linesOf(1));
   const { counts } = await shop.import(changed, linesOf(2));
-  assert.deepEqual([counts.changed_orders, counts.unchanged_orders], [800, 0]);
+  assert.deepEqual([counts.changed_orders, counts.unchanged_orders], [500, 0]);
   const alone = await shop.open();
   await shop.import(alone, linesOf(2));
   const tables = ["order_document", "order_line", "cohort", "sku"] as const;
