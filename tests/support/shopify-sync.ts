@@ -86,16 +86,7 @@ export async function startShopifySync(
         sealedCredentials: Buffer.alloc(0),
       });
       const place = { simulator, shop, shopKey, credentials, currency, retryPolicy };
-      const sync: ShopifyWorkspace["sync"] = (
-        kind,
-        { signal, settings, onProgress, plans = new Map() } = {},
-      ) =>
-        syncOnce(place, kind, {
-          signal: signal ?? new AbortController().signal,
-          settings: { url: simulator.url, ...settings },
-          onProgress: onProgress ?? (() => {}),
-          plans,
-        });
+      const sync: ShopifyWorkspace["sync"] = (kind, given = {}) => syncOnce(place, kind, given);
       return {
         shopKey,
         cohorts: () => cohortsOf(shopKey),
@@ -162,7 +153,7 @@ type Place = {
 };
 
 /** By the shop's clock, which stands still until a change moves it. */
-async function syncOnce(place: Place, kind: SyncKind, options: Required<SyncOptions>): Promise<SyncOutcome> {
+async function syncOnce(place: Place, kind: SyncKind, options: SyncOptions): Promise<SyncOutcome> {
   const { simulator, shop, shopKey, credentials, currency, retryPolicy } = place;
   const clock = await simulator.control("clock", {});
   const now = (): Date => new Date(clock.now);
@@ -170,7 +161,7 @@ async function syncOnce(place: Place, kind: SyncKind, options: Required<SyncOpti
   const connector = createShopifyConnector({
     clientId,
     clientSecret,
-    plans: options.plans,
+    plans: options.plans ?? new Map(),
     retryPolicy,
   });
   const connection = await findConnection(shop.database, shopKey, connector.source);
@@ -180,10 +171,10 @@ async function syncOnce(place: Place, kind: SyncKind, options: Required<SyncOpti
     cursor: connection?.cursor ?? null,
     currencyCode: currency,
     kind,
-    settings: options.settings,
+    settings: { url: simulator.url, ...options.settings },
     credentials,
-    signal: options.signal,
+    signal: options.signal ?? new AbortController().signal,
     now,
-    progress: options.onProgress,
+    progress: options.onProgress ?? (() => {}),
   });
 }

@@ -81,16 +81,6 @@ test("what decides whether an order counts is kept, as far as it is unusual", ()
   assert.equal(refunded.unpaidStatus, null);
 });
 
-test("M1: gift cards and what the ledger calls a tip sell nothing", () => {
-  const tip = { ...LINE, id: "gid://shopify/LineItem/2", productId: null, variantId: null };
-  const card = { ...LINE, id: "gid://shopify/LineItem/3", isGiftCard: true };
-  const { lines } = mapOrder(order({ lines: [LINE, tip, card], tipLineIds: [tip.id] }), "EUR").part;
-  assert.deepEqual(
-    lines.map((line) => line.giftCard),
-    [false, true, true],
-  );
-});
-
 test("M1: without a ledger, the lines that are worth the order's tips sell nothing", () => {
   const own = { productId: null, variantId: null, sku: null, requiresShipping: false, quantity: 1 };
   const lines = ["4.0", "2.5", "3.0", "2.5"].map((unitPrice, at) => ({
@@ -202,12 +192,4 @@ test("units that the platform ties to no line are counted as such and nowhere el
 test("a return that is closed without a time is counted as such", () => {
   const { anomalies } = mapOrder(order({ returns: [{ ...RETURN, closedAt: null }] }), "EUR");
   assert.equal(anomalies.undatedClosedReturns, 1);
-});
-
-test("tracking numbers keep the return they belong to", () => {
-  const trackings = [{ returnId: RETURN.id, trackingNumbers: ["1Z1", "1Z2"] }];
-  assert.deepEqual(mapOrder(order({ trackings }), "EUR").part.trackings, [
-    { returnId: RETURN.id, trackingNumber: "1Z1" },
-    { returnId: RETURN.id, trackingNumber: "1Z2" },
-  ]);
 });
