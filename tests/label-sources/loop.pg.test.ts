@@ -85,7 +85,7 @@ test("a first run reads from the first order on, in windows the API allows; the 
   assert.equal(windows.at(-1)?.to, "2026-06-01 06:00:00+00:00");
   assert.ok(windows.every(({ from, to }) => Date.parse(to) - Date.parse(from) <= 120 * 86_400_000));
   assert.ok(windows.length < 30, `${windows.length} requests for 95 returns, 10 on a page`);
-  const [dump, version] = [await shop.dump(shopKey), await versionOf(shopKey)];
+  const [dump, state] = [await shop.dump(shopKey), await shop.state(shopKey)];
   const asked = simulator.control.requests.length;
   const second = await syncLabels(shop, shopKey, connector, simulator);
   assert.equal(second.counts["changed_labels"], 0);
@@ -93,7 +93,7 @@ test("a first run reads from the first order on, in windows the API allows; the 
     { from: "2026-06-01 05:50:00+00:00", to: "2026-06-01 06:00:00+00:00" },
   ]);
   assert.deepEqual(await shop.dump(shopKey), dump);
-  assert.deepEqual(await versionOf(shopKey), version);
+  assert.deepEqual(await shop.state(shopKey), state);
 });
 
 test("no return is lost when one that was read is updated before the others are, whenever that is", async (context) => {
@@ -199,10 +199,6 @@ function windowOf(path: string): { from: string; to: string } {
 
 async function storedLabels(shopKey: number): Promise<number> {
   return (await shop.rows("select from return_label where shop_key = $1", [shopKey])).length;
-}
-
-async function versionOf(shopKey: number) {
-  return shop.rows("select data_version, data_as_of from workspace where shop_key = $1", [shopKey]);
 }
 
 const SECOND = "2026-02-01T00:00:00.000Z";

@@ -10,6 +10,9 @@ import { makeFolder } from "./folder.ts";
 /** Files by name: CSV text, bytes, or rows of cells under their header. */
 export type FolderFiles = Readonly<Record<string, string | Buffer>>;
 
+type PublishedState = { readiness: string; data_as_of: Date | null; data_version: number };
+const STATE = "select readiness, data_as_of, data_version from workspace where shop_key = $1";
+
 /** A database with empty workspaces to import into. */
 export type ImportWorkspace = {
   database: Database;
@@ -20,6 +23,8 @@ export type ImportWorkspace = {
   rows<Row = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<Row[]>;
   /** Every row of a workspace's data by table, in a fixed order. */
   dump(shopKey: number): Promise<Record<string, unknown[]>>;
+  /** What is published of a workspace's data. */
+  state(shopKey: number): Promise<PublishedState>;
   stop(): Promise<void>;
 };
 
@@ -99,6 +104,7 @@ export async function startImportWorkspace(): Promise<ImportWorkspace> {
         }),
       ),
     dump: async (shopKey) => (await rows<Record<string, unknown[]>>(DUMP, [shopKey]))[0] ?? {},
+    state: async (shopKey) => (await rows<PublishedState>(STATE, [shopKey]))[0] as PublishedState,
     stop: async () => {
       await database.close();
       await testDatabase.drop();

@@ -74,11 +74,7 @@ test("a first import counts its rows, makes the workspace ready and says where i
     result.warnings.map(({ kind, count }) => `${kind} ${count}`),
     ["unmatched_label 1", "old_orders null"],
   );
-  const [workspace] = await shop.rows(
-    "select readiness, data_version, data_as_of from workspace where shop_key = $1",
-    [shopKey],
-  );
-  assert.deepEqual(workspace, {
+  assert.deepEqual(await shop.state(shopKey), {
     readiness: "ready",
     data_version: 1,
     data_as_of: new Date("2026-06-01T00:00:00Z"),
@@ -258,8 +254,7 @@ test("an import that is interrupted at any stage leaves the previous data", asyn
     await assert.rejects(shop.import(shopKey, STORE, { onProgress }), { message: `stopped at ${stage}` });
     assert.deepEqual(await shop.dump(shopKey), previous);
   }
-  const [workspace] = await shop.rows("select data_version from workspace where shop_key = $1", [shopKey]);
-  assert.deepEqual(workspace, { data_version: 1 });
+  assert.equal((await shop.state(shopKey)).data_version, 1);
 });
 
 test("a server that ends the import's connection leaves the previous data, and the next import works", async () => {
@@ -362,15 +357,10 @@ const LABELS = {
 const PRODUCTS = { "products.csv": csv("product_id,title", "p1,Hat") };
 const VARIANTS = { "variants.csv": csv("variant_id,product_id,sku,unit_cost", "v1,p1,HAT,2.50") };
 
-const stateOf = async (shopKey: number): Promise<Record<string, unknown> | undefined> => {
-  const state = "select readiness, data_as_of, data_version from workspace where shop_key = $1";
-  return (await shop.rows(state, [shopKey]))[0];
-};
-
 test("a folder without order lines corrects what it names; the as-of stays, which only order lines move", async () => {
   const shopKey = await shop.open();
   await shop.import(shopKey, { ...LINES, ...RETURNS, ...LABELS });
-  const old = await stateOf(shopKey);
+  const old = await shop.state(shopKey);
   const corrected = {
     "return_labels.csv": csv("label_id,return_id,charged_at,amount", "b1,r1,2026-01-08T00:00:00Z,6.50"),
   };
@@ -379,7 +369,7 @@ test("a folder without order lines corrects what it names; the as-of stays, whic
   assert.deepEqual(result.warnings, []);
   const shares = await shop.rows("select label_minor from label_share where shop_key = $1", [shopKey]);
   assert.deepEqual(shares, [{ label_minor: 650 }]);
-  assert.deepEqual(await stateOf(shopKey), { ...old, data_version: 2 });
+  assert.deepEqual(await shop.state(shopKey), { ...old, data_version: 2 });
   const [source] = await shop.rows(
     "select last_synced_at from data_source where shop_key = $1 and source = 'csv_labels'",
     [shopKey],
@@ -390,9 +380,9 @@ test("a folder without order lines corrects what it names; the as-of stays, whic
 test("a catalogue alone does not make a workspace ready: it has no orders to answer from", async () => {
   const shopKey = await shop.open();
   await shop.import(shopKey, { ...PRODUCTS, ...VARIANTS });
-  assert.deepEqual(await stateOf(shopKey), { readiness: "installing", data_as_of: null, data_version: 1 });
+  assert.deepEqual(await shop.state(shopKey), { readiness: "installing", data_as_of: null, data_version: 1 });
   assert.equal((await shop.import(shopKey, LINES)).imported, true);
-  assert.equal((await stateOf(shopKey))?.["readiness"], "ready");
+  assert.equal((await shop.state(shopKey)).readiness, "ready");
 });
 
 test("files with headers only import nothing, move no as-of and make no workspace ready", async () => {
@@ -401,13 +391,13 @@ test("files with headers only import nothing, move no as-of and make no workspac
   );
   const empty = await shop.open();
   assert.equal((await shop.import(empty, headers)).imported, false);
-  assert.deepEqual(await stateOf(empty), { readiness: "installing", data_as_of: null, data_version: 0 });
+  assert.deepEqual(await shop.state(empty), { readiness: "installing", data_as_of: null, data_version: 0 });
   const filled = await shop.open();
   await shop.import(filled, LINES);
-  const old = [await stateOf(filled), await shop.dump(filled)];
+  const old = [await shop.state(filled), await shop.dump(filled)];
   const result = await shop.import(filled, headers, { asOf: new Date("2026-06-20T00:00:00Z") });
   assert.deepEqual([result.imported, result.invalid_count, result.data_version], [false, 0, 1]);
-  assert.deepEqual([await stateOf(filled), await shop.dump(filled)], old);
+  assert.deepEqual([await shop.state(filled), await shop.dump(filled)], old);
 });
 
 test("a folder of which no row can be used imports nothing, also when such rows may be left out", async () => {
@@ -415,7 +405,7 @@ test("a folder of which no row can be used imports nothing, also when such rows 
   const bad = { "order_lines.csv": csv("order_id,line_id,ordered_at,units", "o1,l1,never,1") };
   const result = await shop.import(shopKey, bad, { skipInvalid: true });
   assert.deepEqual([result.imported, result.invalid_count], [false, 1]);
-  assert.equal((await stateOf(shopKey))?.["readiness"], "installing");
+  assert.equal((await shop.state(shopKey)).readiness, "installing");
 });
 
 test("a workspace has at most 1,000 sale events and 16 MiB of SKUs in them: every report lists them", async () => {

@@ -193,11 +193,8 @@ for (const [title, [files, at, reason]] of Object.entries(REFUSALS)) {
     assert.deepEqual([problem?.file, problem?.line, problem?.column], at);
     const dump = await shop.dump(shopKey);
     assert.deepEqual(Object.values(dump).flat(), []);
-    const [workspace] = await shop.rows(
-      "select readiness, data_version, data_as_of from workspace where shop_key = $1",
-      [shopKey],
-    );
-    assert.deepEqual(workspace, { readiness: "installing", data_version: 0, data_as_of: null });
+    const unchanged = { readiness: "installing", data_version: 0, data_as_of: null };
+    assert.deepEqual(await shop.state(shopKey), unchanged);
   });
 }
 
