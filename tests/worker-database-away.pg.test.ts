@@ -7,11 +7,10 @@ import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { startCommand } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { FAULTS, startFaultProxy } from "./support/fault-proxy.ts";
-import { openTestKeys } from "./support/secret.ts";
 import { rowProblems, servedRows } from "./support/served-rows.ts";
 import { serviceEnvironment } from "./support/service.ts";
 import { use } from "./support/use.ts";
-import { connectedShop, eventually, putShopifyConnection } from "./support/worker.ts";
+import { connectedToShopify, eventually } from "./support/worker.ts";
 
 const ORDERS = 5000;
 const LONGEST_RUN_SECONDS = 90;
@@ -35,10 +34,7 @@ test("a worker whose database is away in the middle of a backfill ends it afterw
 
   /** Connects a new workspace to the simulated shop; returns once its backfill runs. */
   const startBackfill = async (): Promise<Backfill> => {
-    const { shopKey } = await connectedShop({ database }, []);
-    const { sealingKey } = await openTestKeys(database);
-    const shop = { url: simulator.url, accessToken: simulator.token, sealingKey };
-    await putShopifyConnection({ database }, shopKey, shop);
+    const shopKey = await connectedToShopify({ database }, simulator);
     const run = { shopKey, source: "shopify", kind: "backfill", requestedBy: "operator" } as const;
     const since = await requestRun(database, run);
     assert.ok(since !== null, "the shop is connected");

@@ -12,10 +12,9 @@ import { requestRun, type SyncKind } from "../src/store/queries/sync-request.ts"
 import { startCommand, type RunningCommand } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { rowProblems, servedRows } from "./support/served-rows.ts";
-import { openTestKeys } from "./support/secret.ts";
 import { serviceEnvironment } from "./support/service.ts";
 import { use } from "./support/use.ts";
-import { connectedShop, eventually, putShopifyConnection } from "./support/worker.ts";
+import { connectedToShopify, eventually } from "./support/worker.ts";
 
 /** `npm run chaos` sets RETURNS_TEST_CHAOS. */
 const PLAN =
@@ -45,7 +44,8 @@ const random = createRandom(SEED, "kills");
  */
 test("a worker killed at random points of backfill and incremental leaves the same rows, and each effect once", async (context) => {
   context.diagnostic(`kills by seed ${SEED}`);
-  const [calm, killed] = [await connectedKey(), await connectedKey()];
+  const calm = await connectedToShopify(control, simulator);
+  const killed = await connectedToShopify(control, simulator);
   const backfillMs = await readUndisturbed(calm, ["backfill"]);
   const killsInBackfill = await killWhileRunning(context, killed, {
     kills: Math.ceil(PLAN.kills / 2),
@@ -83,17 +83,6 @@ test("a worker killed at random points of backfill and incremental leaves the sa
   assert.deepEqual([countOf("interrupted"), countOf("failed")], [killsInRun, 0]);
   assert.ok(killsInRun >= 1, `${killsInRun} kills found a run under way`);
 });
-
-/** The key of a new workspace that is connected to the shop. */
-async function connectedKey(): Promise<number> {
-  const { shopKey } = await connectedShop(control, []);
-  await putShopifyConnection(control, shopKey, {
-    url: simulator.url,
-    accessToken: simulator.token,
-    sealingKey: (await openTestKeys(control.database)).sealingKey,
-  });
-  return shopKey;
-}
 
 async function ask(shopKey: number, kind: SyncKind): Promise<void> {
   await requestRun(control.database, { shopKey, source: "shopify", kind, requestedBy: "operator" });

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
-import { deriveKeys } from "../src/lib/keys.ts";
 import { findConnection } from "../src/store/queries/data-source.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import { connectionHealth } from "../src/store/queries/worker-health.ts";
@@ -14,15 +13,8 @@ import { openControlDatabase, openWatching } from "./support/control.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { execute } from "./support/server.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
-import { TEST_SECRET } from "./support/secret.ts";
 import { serviceEnvironment } from "./support/service.ts";
-import {
-  connectedShop,
-  eventually,
-  putShopifyConnection,
-  withWorker,
-  workerOptions,
-} from "./support/worker.ts";
+import { connectedShop, connectedToShopify, eventually, withWorker, workerOptions } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
 /** What a worker that ends at any moment leaves to the others. */
@@ -44,15 +36,12 @@ const succeeded = async (shopKey: number): Promise<void> => {
   await eventually(async () => (await runsOf(shopKey)).at(-1)?.status === "succeeded", "its run", 60);
 };
 
-/** A worker process with one run that waits for a shop that never answers. */
-async function startedElsewhere(context: TestContext, shopKey: number) {
+/** A worker process with one run, of a workspace whose shop never answers. */
+async function startedElsewhere(context: TestContext) {
   const silent = createServer(() => {});
   await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
-  await putShopifyConnection(control, shopKey, {
-    url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
-    accessToken: "a token",
-    sealingKey: deriveKeys(TEST_SECRET).sealingKey,
-  });
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const shopKey = await connectedToShopify(control, { url, token: "a token" });
   await ask(shopKey);
   const worker = startCommand(["worker"], { ...serviceEnvironment(control.url), LOG_LEVEL: "warn" });
   const kill = async (): Promise<void> => {
@@ -62,12 +51,11 @@ async function startedElsewhere(context: TestContext, shopKey: number) {
     silent.close();
   };
   context.after(kill);
-  return { worker, kill };
+  return { shopKey, worker, kill };
 }
 
 test("the run of a worker that lives is left alone; killed, another continues it within a few seconds", async (context) => {
-  const { shopKey } = await connectedShop(control, []);
-  const elsewhere = await startedElsewhere(context, shopKey);
+  const { shopKey, kill } = await startedElsewhere(context);
   await eventually(async () => (await runsOf(shopKey)).length === 1, "the run", 120);
   // Much longer than this one waits for an abandoned run.
   await withWorker({ ...options(), pollMs: 20, graceMs: 40 }, async () => {
@@ -79,7 +67,7 @@ test("the run of a worker that lives is left alone; killed, another continues it
       await succeeded(other.shopKey);
     }
     assert.deepEqual(await outcomes(shopKey), ["running 1"]);
-    await elsewhere.kill();
+    await kill();
     await eventually(async () => (await outcomes(shopKey)).length === 2, "it is taken over", 60);
     await succeeded(shopKey);
   });
@@ -90,19 +78,18 @@ test("the run of a worker that lives is left alone; killed, another continues it
 });
 
 test("a worker that is killed as it takes a request leaves it to the next one, and no trace", async (context) => {
-  const { shopKey } = await connectedShop(control, []);
   const holder = await control.pool.connect();
   await holder.query("begin");
   // It stands in the middle of its transaction, where it writes the history of the run.
   await holder.query("lock table sync_run in share mode");
-  const elsewhere = await startedElsewhere(context, shopKey);
+  const { shopKey, worker, kill } = await startedElsewhere(context);
   try {
-    await elsewhere.worker.printed(/keeps connected sources/u);
+    await worker.printed(/keeps connected sources/u);
     const blocked = `select from pg_stat_activity where datname = current_database()
         and wait_event_type = 'Lock' and query like 'insert into sync_run%'`;
     const isBlocked = async () => (await control.pool.query(blocked)).rows.length === 1;
     await eventually(isBlocked, "it takes the request", 120);
-    await elsewhere.kill();
+    await kill();
     await holder.query("rollback");
     await withWorker(options(), () => succeeded(shopKey));
   } finally {

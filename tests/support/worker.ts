@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
+import { deriveKeys } from "../../src/lib/keys.ts";
 import { putConnection, type SourceKind } from "../../src/store/queries/data-source.ts";
 import type { Retention } from "../../src/lib/retention.ts";
 import type { Connector } from "../../src/sync/connector.ts";
@@ -13,6 +14,7 @@ import { pollPlace } from "../../src/worker/poll.ts";
 import { keepInstallation, checkWorkspace, type UpkeepEnvironment } from "../../src/worker/upkeep.ts";
 import { startWorker, type Worker, type WorkerOptions } from "../../src/worker/worker.ts";
 import type { ControlDatabase } from "./control.ts";
+import { TEST_SECRET } from "./secret.ts";
 import { execute } from "./server.ts";
 import { makeWorkspace } from "./workspace.ts";
 
@@ -146,18 +148,15 @@ export async function eventually<Result>(
   }
 }
 
-/** Connects a workspace to a simulated shop, by the lasting token of a custom app. */
-export async function putShopifyConnection(
+/** The key of a new workspace that is connected to a simulated shop, by the lasting token of a custom app. */
+export async function connectedToShopify(
   { database }: Pick<ControlDatabase, "database">,
-  shopKey: number,
-  shop: { url: string; accessToken: string; sealingKey: Buffer },
-): Promise<void> {
-  const place = { sealingKey: shop.sealingKey, shopKey, source: "shopify" };
-  await putConnection(database, {
-    shopKey,
-    source: "shopify",
-    kind: "store",
-    settings: { url: shop.url },
-    sealedCredentials: sealSecrets(place, { accessToken: shop.accessToken }),
-  });
+  shop: { url: string; token: string },
+): Promise<number> {
+  const { shopKey } = await connectedShop({ database }, []);
+  const place = { sealingKey: deriveKeys(TEST_SECRET).sealingKey, shopKey, source: "shopify" };
+  const sealedCredentials = sealSecrets(place, { accessToken: shop.token });
+  const connection = { shopKey, source: "shopify", kind: "store", settings: { url: shop.url } } as const;
+  await putConnection(database, { ...connection, sealedCredentials });
+  return shopKey;
 }
