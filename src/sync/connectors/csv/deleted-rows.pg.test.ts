@@ -140,7 +140,7 @@ for (const { title, keys, gone } of REMOVALS) {
   });
 }
 
-test("in a first import, read in order or staged, deleted rows are left out and told as unknown", async () => {
+test("in a first import deleted rows are left out and told as unknown", async () => {
   const expected = await shop.open();
   await shop.import(expected, filesOf(STORE));
   for (const name of [
