@@ -23,9 +23,8 @@ import { use } from "./support/use.ts";
 
 const control = use(openControlDatabase);
 
-let statements = 0;
-const rows = <Row>(text: string, values: unknown[]): Promise<Row[]> =>
-  control.database.rows<Row>({ name: `worker_erasing_${(statements += 1)}`, text }, values);
+const rows = async <Row extends object>(text: string, values: unknown[]): Promise<Row[]> =>
+  (await control.pool.query<Row>(text, values)).rows;
 
 const runsOf = (shopKey: number) =>
   rows<{ status: string; error: string | null }>(

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { OPERATOR } from "../../src/actions/actor.ts";
 import { startShopifySimulator, type ShopifySimulator } from "../../tools/simulators/shopify/start.ts";
 import type { ShopifyOptions } from "../../tools/simulators/shopify/options.ts";
 import { findConnection, putConnection } from "../../src/store/queries/data-source.ts";
 import { addPending } from "../../src/store/queries/sync-record.ts";
-import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
 import type { ShopifyRetryPolicy } from "../../src/sync/connectors/shopify/api/client.ts";
 import type { Credentials, Secrets, SyncOutcome, SyncProgress } from "../../src/sync/connector.ts";
@@ -114,16 +112,7 @@ export async function startShopifySync(
       const shopKey = await shop.open(currencyCode);
       const folder = makeFolder();
       await simulator.control("export", { folder });
-      await importFolder({
-        actor: OPERATOR,
-        database: shop.database,
-        shopKey,
-        currencyCode,
-        folder,
-        asOf: new Date(now),
-        now: new Date(now),
-        skipInvalid: false,
-      });
+      await shop.import(shopKey, {}, { folder, asOf: new Date(now), now: new Date(now) });
       return cohortsOf(shopKey);
     },
     stop: async () => {
