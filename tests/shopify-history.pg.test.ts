@@ -11,7 +11,7 @@ const LIMIT_NOTE =
 const GRANTED_NOTE =
   "The app has the scope read_all_orders now: a backfill of the orders it could not see was requested.";
 
-const SHOP = { seed: 61, orders: 400, products: 30 };
+const SHOP = { seed: 61, orders: 160, products: 20 };
 const sync = use(() => startShopifySync(SHOP));
 /** Read once, with all scopes. */
 let complete: ShopifyWorkspace;

@@ -8,7 +8,7 @@ import { use } from "./support/use.ts";
 
 const REASON = new Error("stopped by somebody");
 
-const sync = use(() => startShopifySync({ seed: 21, orders: 300, products: 20 }));
+const sync = use(() => startShopifySync({ seed: 21, orders: 180, products: 20 }));
 
 /** Runs until one run comes to its end; each one before is stopped after a random time. Returns how many were. */
 async function syncInPieces(workspace: ShopifyWorkspace, kind: SyncKind, seed: number): Promise<number> {
@@ -35,7 +35,7 @@ test("runs that are stopped anywhere are continued, and end with the rows of an 
   assert.ok((await syncInPieces(pieces, "backfill", 1)) > 3);
   assert.deepEqual(await pieces.cohorts(), await undisturbed.cohorts());
 
-  await sync.simulator.control("change", { do: "touchOrders", count: 150, seed: 2 });
+  await sync.simulator.control("change", { do: "touchOrders", count: 90, seed: 2 });
   await undisturbed.sync("incremental");
   assert.ok((await syncInPieces(pieces, "incremental", 2)) > 3);
   assert.deepEqual(await pieces.cohorts(), await undisturbed.cohorts());

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { startShopifySync, type ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { before, use } from "./support/use.ts";
 
-const sync = use(() => startShopifySync({ seed: 41, orders: 300, products: 25 }));
+const ORDERS = 160;
+const sync = use(() => startShopifySync({ seed: 41, orders: ORDERS, products: 25 }));
 let workspace: ShopifyWorkspace;
 before(async () => {
   workspace = await sync.connect();
@@ -34,7 +35,8 @@ test("M5: a backfill is as of its beginning and makes the workspace ready", asyn
     "select category, body from alert where shop_key = $1",
     [workspace.shopKey],
   );
-  assert.deepEqual(alerts, [{ category: "backfill_completed", body: "300 orders were new or changed." }]);
+  const body = `${ORDERS} orders were new or changed.`;
+  assert.deepEqual(alerts, [{ category: "backfill_completed", body }]);
 });
 
 test("tracking numbers and names of orders are those of the shop", async () => {
