@@ -12,7 +12,7 @@ import { makeFolder } from "./support/folder.ts";
 import { openRaw, type RawConnection } from "./support/raw-http.ts";
 import { actAs } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
-import { PART_BYTES, expectOk, idOf, partsOf, refusalOf, uploadClient } from "./support/upload.ts";
+import { PART_BYTES, expectOk, idOf, partsOf, uploadClient } from "./support/upload.ts";
 import type { Sender } from "./support/upload.ts";
 import {
   SMALL_FOLDER,
@@ -22,6 +22,7 @@ import {
   openUploadWorkspace,
 } from "./support/upload-workspace.ts";
 import type { UploadWorkspace } from "./support/upload-workspace.ts";
+import { messageOf } from "./support/webhooks.ts";
 import { DEFAULT_RETENTION } from "./support/worker.ts";
 import { keepInOrder } from "../src/worker/upkeep.ts";
 
@@ -36,7 +37,7 @@ async function fresh(): Promise<UploadWorkspace> {
 async function refused(answering: Promise<Response>, status: number, sentence: RegExp): Promise<void> {
   const answer = await answering;
   assert.equal(answer.status, status);
-  assert.match(await refusalOf(answer), sentence);
+  assert.match(await messageOf(answer), sentence);
 }
 
 async function countParts(): Promise<number> {

@@ -90,9 +90,3 @@ export async function expectOk(answering: Response | Promise<Response>): Promise
   const answer = await answering;
   if (answer.status !== 200) throw new Error(`answered ${answer.status}: ${await answer.clone().text()}`);
 }
-
-/** The sentence of a refusal that a script gets. */
-export async function refusalOf(answer: Response): Promise<string> {
-  const { error } = (await answer.json()) as { error: { message: string } };
-  return error.message;
-}

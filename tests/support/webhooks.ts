@@ -39,7 +39,7 @@ export async function sendWebhook(service: TestService, sent: SentWebhook): Prom
   return fetch(`${service.address}/webhooks/shopify`, { method: "POST", headers, body });
 }
 
-/** The message of a refused delivery. */
+/** The message of an error. */
 export async function messageOf(response: Response): Promise<string> {
   return ((await response.json()) as { error: { message: string } }).error.message;
 }
