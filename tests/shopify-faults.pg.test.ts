@@ -44,15 +44,16 @@ const REQUEST_FAULTS: RequestFault[] = [
   { kind: "throttled" },
 ];
 
-/** Each fault comes at several places of the run. */
 test("a backfill survives answers of status 500, 503 and 429, cut connections and throttling", async () => {
   const workspace = await sync.connect();
-  for (const fault of [...REQUEST_FAULTS, ...REQUEST_FAULTS, ...REQUEST_FAULTS]) {
-    await sync.simulator.control("fault", { fault, times: 2, after: 2 });
-  }
+  await sync.simulator.control("statistics", { reset: true });
+  const placed = [...REQUEST_FAULTS, ...REQUEST_FAULTS, ...REQUEST_FAULTS];
+  for (const fault of placed) await sync.simulator.control("fault", { fault, times: 2, after: 2 });
   await workspace.sync("backfill");
   await sync.simulator.control("clear-faults", {});
   await assertUndisturbed(workspace);
+  const { requests } = await sync.simulator.control("statistics", {});
+  assert.ok(requests >= REQUEST_FAULTS.length * 4, `${requests} requests met each fault`);
 });
 
 test("a backfill survives a bucket of points that is empty", async (context) => {
