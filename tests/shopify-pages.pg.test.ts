@@ -14,7 +14,11 @@ type Between = {
 };
 
 /** Stands between the connector and the shop, until the test ends. */
-async function openBetween(context: TestContext, shopUrl: string, { asked = (body) => body, answered }: Between) {
+async function openBetween(
+  context: TestContext,
+  shopUrl: string,
+  { asked = (body) => body, answered }: Between,
+) {
   let underWay = 0;
   const server = createServer((request, response) => {
     void (async () => {

@@ -4,11 +4,11 @@ import { mkdir, readdir } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { startCommand, type RunningCommand } from "./support/command.ts";
+import { startWorkerProcess } from "./support/command.ts";
 import { csv, type FolderFiles } from "./support/import-workspace.ts";
 import { countLockWaits } from "./support/locks.ts";
 import { startServerProcess } from "./support/server-process.ts";
-import { serviceEnvironment, startTestService } from "./support/service.ts";
+import { startTestService } from "./support/service.ts";
 import { expectOk, idOf, PART_BYTES, partsOf, uploadClient } from "./support/upload.ts";
 import {
   dataOf,
@@ -111,12 +111,7 @@ async function assertAsByCommand(shop: UploadWorkspace, folder: FolderFiles): Pr
   assert.deepEqual(rows, [{ count: 1 }], "it was imported once");
 }
 
-async function startedWorker(context: TestContext): Promise<RunningCommand> {
-  const worker = startCommand(["worker"], { ...serviceEnvironment(service.databaseUrl), LOG_LEVEL: "warn" });
-  context.after(() => worker.child.kill("SIGKILL"));
-  await worker.printed(/keeps connected sources/u);
-  return worker;
-}
+const startedWorker = (context: TestContext) => startWorkerProcess(context, service.databaseUrl);
 
 async function statusOf(id: string): Promise<{ status: string; attempt: number }> {
   const { rows } = await service.database.query<{ status: string; attempt: number }>(
@@ -160,11 +155,7 @@ test("a worker that is killed before, within and right before the end of an impo
   second.child.kill("SIGKILL");
   await second.outcome;
   await letGo();
-  assert.deepEqual(
-    await dataOf(service, shop.tenant),
-    empty,
-    "the end is in the transaction of the import",
-  );
+  assert.deepEqual(await dataOf(service, shop.tenant), empty, "the end is in the transaction of the import");
 
   const third = await startedWorker(context);
   await eventually(async () => endOf(service, shop.tenant, id), "the third worker's end", 60);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startCommand } from "./support/command.ts";
+import { startWorkerProcess } from "./support/command.ts";
 import { signInAs } from "./support/console-person.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { residentMb, startServerProcess } from "./support/server-process.ts";
-import { serviceEnvironment, type TestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { endOf } from "./support/upload-workspace.ts";
 import { idOf, PART_BYTES, uploadClient } from "./support/upload.ts";
@@ -52,13 +52,7 @@ test("a large upload is imported, and neither server nor worker grows with it", 
     number += 1;
     if (number === FIRST_PARTS) ofServer.begin();
   }
-  const worker = startCommand(["worker"], {
-    ...serviceEnvironment(url),
-    ...LITTLE_MEMORY,
-    LOG_LEVEL: "warn",
-  });
-  context.after(() => worker.child.kill("SIGKILL"));
-  await worker.printed(/keeps connected sources/u);
+  const worker = await startWorkerProcess(context, url, LITTLE_MEMORY);
   const ofWorker = watchMemory(worker.child.pid ?? 0);
   ofWorker.begin();
   await client.request(id);

@@ -302,7 +302,9 @@ const malformed: [topic: string, payload: unknown][] = [
 test("a signed body of one topic is refused under every other, and one without what its topic names", async () => {
   const { shopKey } = await connectedShop({}, SHOP);
   const foreign = Object.keys(payloads).flatMap((topic) =>
-    Object.entries(payloads).flatMap(([from, payload]) => (from === topic ? [] : [[topic, payload] as const])),
+    Object.entries(payloads).flatMap(([from, payload]) =>
+      from === topic ? [] : [[topic, payload] as const],
+    ),
   );
   for (const [topic, payload] of [...foreign, ...malformed]) {
     const response = await sendWebhook(service, { topic, shop: SHOP, payload });

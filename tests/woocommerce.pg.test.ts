@@ -101,7 +101,11 @@ describe("a synced shop and an import of the same shop", () => {
 
   for (const version of [8.9, 9.4, 10.3]) {
     test(`answer alike, with WooCommerce ${version}`, async (context) => {
-      const { simulator, shopKey, sync } = await open(context, { seed: seed + version * 10, version, orders: 140 });
+      const { simulator, shopKey, sync } = await open(context, {
+        seed: seed + version * 10,
+        version,
+        orders: 140,
+      });
       const { counts } = await sync("backfill");
       assert.ok((counts["orders"] ?? 0) > 100);
       await assertEqualToShop(simulator, shopKey);

@@ -4,11 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { findRunSince, listRuns } from "../src/actions/sources/queries.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
-import { startCommand } from "./support/command.ts";
+import { startWorkerProcess } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { FAULTS, startFaultProxy } from "./support/fault-proxy.ts";
 import { rowProblems, servedRows } from "./support/served-rows.ts";
-import { serviceEnvironment } from "./support/service.ts";
 import { use } from "./support/use.ts";
 import { connectedToShopify, eventually } from "./support/worker.ts";
 
@@ -28,9 +27,7 @@ test("a worker whose database is away in the middle of a backfill ends it afterw
   const buckets = { bucketPoints: 20_000, restorePerSecond: 20_000 };
   const simulator = await startShopifySimulator({ orders: ORDERS, bulkMillis: 2000, ...buckets });
   context.after(() => simulator.stop());
-  const worker = startCommand(["worker"], { ...serviceEnvironment(url.href), LOG_LEVEL: "warn" });
-  context.after(() => worker.child.kill("SIGKILL"));
-  await worker.printed(/keeps connected sources/u);
+  const worker = await startWorkerProcess(context, url.href);
 
   /** Connects a new workspace to the simulated shop; returns once its backfill runs. */
   const startBackfill = async (): Promise<Backfill> => {

@@ -9,10 +9,9 @@ import { replayEarlyWarnings } from "../src/alerts/evaluate-alerts.ts";
 import { createRandom } from "../src/demo/random.ts";
 import { dayOfInstant } from "../src/lib/month.ts";
 import { requestRun, type SyncKind } from "../src/store/queries/sync-request.ts";
-import { startCommand, type RunningCommand } from "./support/command.ts";
+import { startWorkerProcess } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { rowProblems, servedRows } from "./support/served-rows.ts";
-import { serviceEnvironment } from "./support/service.ts";
 import { use } from "./support/use.ts";
 import { connectedToShopify, eventually } from "./support/worker.ts";
 
@@ -46,7 +45,7 @@ test("a worker killed at random points of backfill and incremental leaves the sa
   context.diagnostic(`kills by seed ${SEED}`);
   const calm = await connectedToShopify(control, simulator);
   const killed = await connectedToShopify(control, simulator);
-  const backfillMs = await readUndisturbed(calm, ["backfill"]);
+  const backfillMs = await readUndisturbed(context, calm, ["backfill"]);
   const killsInBackfill = await killWhileRunning(context, killed, {
     kills: Math.ceil(PLAN.kills / 2),
     spanMs: backfillMs,
@@ -63,7 +62,7 @@ test("a worker killed at random points of backfill and incremental leaves the sa
       await ask(killed, "incremental");
     },
   });
-  await readUndisturbed(calm, ["refresh", "incremental"]);
+  await readUndisturbed(context, calm, ["refresh", "incremental"]);
 
   assert.deepEqual(await warningProblemsOf(killed), []);
   const asOfDay = dayOfInstant(Date.now());
@@ -99,15 +98,19 @@ async function nameDeleted(shopKeys: readonly number[], round: number): Promise<
 }
 
 /** Resolves to how long the last of its runs took, in milliseconds. */
-async function readUndisturbed(shopKey: number, kinds: readonly SyncKind[]): Promise<number> {
+async function readUndisturbed(
+  context: TestContext,
+  shopKey: number,
+  kinds: readonly SyncKind[],
+): Promise<number> {
   for (const kind of kinds) await ask(shopKey, kind);
-  await workUntilIdle(shopKey);
+  await workUntilIdle(context, shopKey);
   const run = (await runsOf(shopKey)).at(-1);
   return Number(run?.finishedAt) - Number(run?.startedAt);
 }
 
-async function workUntilIdle(shopKey: number): Promise<void> {
-  const worker = await startedWorker();
+async function workUntilIdle(context: TestContext, shopKey: number): Promise<void> {
+  const worker = await startWorkerProcess(context, control.url);
   await eventually(() => isIdle(shopKey), "its runs", LONGEST_RUN_SECONDS);
   worker.child.kill("SIGTERM");
   await worker.outcome;
@@ -124,31 +127,25 @@ async function killWhileRunning(
     let isInRun = false;
     for (let attempt = 0; attempt < MOST_TRIES && !isInRun; attempt++) {
       if (await isIdle(shopKey)) await plan.next();
-      isInRun = await killNextRun(shopKey, random.between(0, plan.spanMs / 2 ** attempt));
+      isInRun = await killNextRun(context, shopKey, random.between(0, plan.spanMs / 2 ** attempt));
       context.diagnostic(`kill ${kill} of ${plan.kills} ${isInRun ? "within a run" : "after its run"}`);
     }
     if (isInRun) killsInRun++;
   }
-  await workUntilIdle(shopKey);
+  await workUntilIdle(context, shopKey);
   return killsInRun;
 }
 
 /** Kills a worker some time after it began the shop's next run; returns whether that run was still under way. */
-async function killNextRun(shopKey: number, afterMs: number): Promise<boolean> {
+async function killNextRun(context: TestContext, shopKey: number, afterMs: number): Promise<boolean> {
   const before = (await runsOf(shopKey)).length;
-  const worker = await startedWorker();
+  const worker = await startWorkerProcess(context, control.url);
   const isBegun = async () => (await runsOf(shopKey)).length > before;
   await eventually(isBegun, "the next run", LONGEST_RUN_SECONDS);
   await sleep(afterMs);
   worker.child.kill("SIGKILL");
   await worker.outcome;
   return (await runsOf(shopKey)).at(-1)?.status === "running";
-}
-
-async function startedWorker(): Promise<RunningCommand> {
-  const worker = startCommand(["worker"], { ...serviceEnvironment(control.url), LOG_LEVEL: "warn" });
-  await worker.printed(/keeps connected sources/u);
-  return worker;
 }
 
 async function isIdle(shopKey: number): Promise<boolean> {

@@ -8,13 +8,18 @@ import { connectionHealth } from "../src/store/queries/worker-health.ts";
 import { listRuns, type RunRow } from "../src/actions/sources/queries.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { endAbandonedRun, startDueRun } from "../src/sync/run-record.ts";
-import { startCommand } from "./support/command.ts";
+import { startWorkerProcess } from "./support/command.ts";
 import { openControlDatabase, openWatching } from "./support/control.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { execute } from "./support/server.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
-import { serviceEnvironment } from "./support/service.ts";
-import { connectedShop, connectedToShopify, eventually, withWorker, workerOptions } from "./support/worker.ts";
+import {
+  connectedShop,
+  connectedToShopify,
+  eventually,
+  withWorker,
+  workerOptions,
+} from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
 /** What a worker that ends at any moment leaves to the others. */
@@ -43,7 +48,7 @@ async function startedElsewhere(context: TestContext) {
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const shopKey = await connectedToShopify(control, { url, token: "a token" });
   await ask(shopKey);
-  const worker = startCommand(["worker"], { ...serviceEnvironment(control.url), LOG_LEVEL: "warn" });
+  const worker = await startWorkerProcess(context, control.url);
   const kill = async (): Promise<void> => {
     worker.child.kill("SIGKILL");
     await worker.outcome;
@@ -51,7 +56,7 @@ async function startedElsewhere(context: TestContext) {
     silent.close();
   };
   context.after(kill);
-  return { shopKey, worker, kill };
+  return { shopKey, kill };
 }
 
 test("the run of a worker that lives is left alone; killed, another continues it within a few seconds", async (context) => {
@@ -82,9 +87,8 @@ test("a worker that is killed as it takes a request leaves it to the next one, a
   await holder.query("begin");
   // It stands in the middle of its transaction, where it writes the history of the run.
   await holder.query("lock table sync_run in share mode");
-  const { shopKey, worker, kill } = await startedElsewhere(context);
+  const { shopKey, kill } = await startedElsewhere(context);
   try {
-    await worker.printed(/keeps connected sources/u);
     const blocked = `select from pg_stat_activity where datname = current_database()
         and wait_event_type = 'Lock' and query like 'insert into sync_run%'`;
     const isBlocked = async () => (await control.pool.query(blocked)).rows.length === 1;

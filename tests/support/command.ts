@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { runProgram } from "../../src/cli/program.ts";
+import { serviceEnvironment } from "./service.ts";
 
 export type CommandOutcome = { code: number | null; stdout: string; stderr: string };
 
@@ -52,6 +53,19 @@ export function startCommand(
       look();
     });
   return { child, outcome, printed };
+}
+
+/** Starts a worker on a database; it does not outlive the test. */
+export async function startWorkerProcess(
+  context: { after(stop: () => void): void },
+  databaseUrl: string,
+  environment: Record<string, string> = {},
+): Promise<RunningCommand> {
+  const usual = { ...serviceEnvironment(databaseUrl), LOG_LEVEL: "warn" };
+  const worker = startCommand(["worker"], { ...usual, ...environment });
+  context.after(() => void worker.child.kill("SIGKILL"));
+  await worker.printed(/keeps connected sources/u);
+  return worker;
 }
 
 /** Where commands are found, and code that an earlier start compiled. */

@@ -274,14 +274,8 @@ const UNREADABLE: Record<string, Unreadable> = {
     parquet(ONE("{'a': {'b': [1]}} as line_id")),
     /the column line_id is a list, map or struct/u,
   ],
-  "FLOAT": [
-    parquet(ONE("1.5::float as unit_price")),
-    /unit_price is FLOAT.*DECIMAL or DOUBLE$/u,
-  ],
-  "a time of day": [
-    parquet(ONE("time '10:00:00' as ordered_at")),
-    /ordered_at is of the type TIME/u,
-  ],
+  FLOAT: [parquet(ONE("1.5::float as unit_price")), /unit_price is FLOAT.*DECIMAL or DOUBLE$/u],
+  "a time of day": [parquet(ONE("time '10:00:00' as ordered_at")), /ordered_at is of the type TIME/u],
   "an id beyond a double": [
     parquet(ONE("1e17::double as order_id")),
     /order_id holds 100000000000000000, which DOUBLE/u,
@@ -290,24 +284,21 @@ const UNREADABLE: Record<string, Unreadable> = {
     parquet(ONE("'\\xFF'::blob as order_id")),
     /row group 1: the column order_id holds text that is not UTF-8$/u,
   ],
-  "CSV": [
+  CSV: [
     Buffer.from(csv("order_id,line_id,ordered_at,units", "o,l,2026-01-05T10:00:00Z,1")),
     /is not a Parquet file by its content; a CSV file must be named \.csv$/u,
   ],
-  "nothing": [Buffer.alloc(0), /is not a Parquet file/u],
+  nothing: [Buffer.alloc(0), /is not a Parquet file/u],
   "a file without its beginning": [
     Buffer.concat([GOOD.subarray(0, 4), LONG.subarray(-9000)]),
     /is damaged or cut off/u,
   ],
   "an encrypted file": [Buffer.from("PARExxxxxxxxPARE"), /is encrypted/u],
-  "LZ4": [
+  LZ4: [
     parquet(LINES, ", compression lz4_raw"),
     /row group 1: the column \w+ is compressed with LZ4_RAW: use snappy, zstd, gzip, brotli or none$/u,
   ],
-  "a footer of nested structs": [
-    withFooter(Buffer.alloc(1_000_000, 0x1c)),
-    /is damaged or cut off/u,
-  ],
+  "a footer of nested structs": [withFooter(Buffer.alloc(1_000_000, 0x1c)), /is damaged or cut off/u],
   "a footer of a long list": [
     withFooter(Buffer.from([0x29, 0xf5, 0xff, 0xff, 0xff, 0xff, 0x07])),
     /is damaged or cut off/u,
@@ -428,10 +419,7 @@ const UNIMPORTED: Record<string, Unreadable> = {
     GOOD,
     /^order_lines\.csv: is a Parquet file by its content, not CSV: name it \.parquet$/u,
   ],
-  "a torn file": [
-    LONG.subarray(0, 20_000),
-    /is cut off or damaged: its end is missing$/u,
-  ],
+  "a torn file": [LONG.subarray(0, 20_000), /is cut off or damaged: its end is missing$/u],
   "a few bytes that unpack to many": [
     hostile({
       codec: ZSTD,

@@ -62,11 +62,7 @@ type ReadColumn = { name: string; element: SchemaElement; textOf: ValueText };
  * Reads the columns `known` of a file: its top (ParquetTop), then its rows, as pieces of text. `allowedCost`: see `Reading`; Infinity
  * = what a file of its size may cost. Throws an error that `reasonOf` explains.
  */
-export function* readParquet(
-  path: string,
-  allowedCost: number,
-  known: readonly string[],
-): Generator<string> {
+export function* readParquet(path: string, allowedCost: number, known: readonly string[]): Generator<string> {
   const file = openSync(path, "r");
   try {
     yield* readOpen(file, allowedCost, known);

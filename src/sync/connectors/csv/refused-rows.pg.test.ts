@@ -81,11 +81,7 @@ const REFUSALS: Record<string, [files: FolderFiles, at: Place, reason: RegExp]> 
     "a return of an unknown line": ["r1,o1,l9,OPEN,1,,", "line_id", /unknown/],
   }),
   ...badRows(refunds, ["refunds.csv", 2], {
-    "a refund of an unknown order": [
-      "f1,o9,l1,2026-01-06T00:00:00Z,1,5.00,RETURN",
-      "line_id",
-      /unknown/,
-    ],
+    "a refund of an unknown order": ["f1,o9,l1,2026-01-06T00:00:00Z,1,5.00,RETURN", "line_id", /unknown/],
     "a refund above the line's units": [
       "f1,o1,l1,2026-01-06T00:00:00Z,3,5.00,RETURN",
       "units",

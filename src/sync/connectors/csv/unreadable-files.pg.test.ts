@@ -39,10 +39,7 @@ const UNREADABLE: Record<string, [files: FolderFiles, message: RegExp]> = {
     { "order_lines.csv": SHOPIFY_EXPORT },
     /^order_lines\.csv: is an order export of Shopify's admin, .*: connect the store instead/,
   ],
-  "an empty folder": [
-    {},
-    /: nothing to import, as the folder contains none of .*order_lines\.csv/,
-  ],
+  "an empty folder": [{}, /: nothing to import, as the folder contains none of .*order_lines\.csv/],
   "a spreadsheet of a known name beside CSV files": [
     { "order_lines.csv": GOOD, "returns.xlsx": "PK\u0003\u0004" },
     /^returns\.xlsx: is a spreadsheet, not CSV: replace it with .+ named returns\.csv$/,
@@ -75,10 +72,7 @@ const UNREADABLE: Record<string, [files: FolderFiles, message: RegExp]> = {
     { "order_lines.csv": GOOD, "order_lines.csv.gz": gzipSync(GOOD) },
     /^order_lines\.csv and order_lines\.csv\.gz/,
   ],
-  "a file without even a header": [
-    { "order_lines.csv": "" },
-    /^order_lines\.csv: the file is empty/,
-  ],
+  "a file without even a header": [{ "order_lines.csv": "" }, /^order_lines\.csv: the file is empty/],
   "a missing required column": [
     { "order_lines.csv": csv("order_id,ordered_at,units", "o1,2026-01-05T10:00:00Z,1") },
     /^order_lines\.csv: line 1: the required column line_id is missing; the header has "order_id", "ordered_at", "units"$/,
@@ -163,9 +157,7 @@ test("a packed file that unpacks to more than is allowed ends the import before 
   const files = { "order_lines.csv.gz": packed };
   await assert.rejects(
     shop.import(filled, files, { mostTextBytes: 1_000_000 }),
-    new ImportError(
-      "order_lines.csv.gz: uncompressed, the files contain more than 1,000,000 bytes of text",
-    ),
+    new ImportError("order_lines.csv.gz: uncompressed, the files contain more than 1,000,000 bytes of text"),
   );
   assert.deepEqual(await shop.dump(filled), previous);
 });
