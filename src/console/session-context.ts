@@ -6,20 +6,18 @@ import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
 import type { ActionTools } from "../actions/action.ts";
 import type { Identity } from "../access/identity.ts";
 import type { PasskeySite } from "../access/passkey.ts";
-import type { Flow } from "../access/provider.ts";
 import type { SignedIn } from "../access/session.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { noteRefusal } from "../http/request-log.ts";
-import { html } from "../lib/html.ts";
 import { CONSOLE_ASSETS, layout } from "./layout.ts";
 import type { Cookie } from "../http/cookie.ts";
 import { formOf } from "./form-scope.ts";
-import { isConsolePath, type FlowCookie, type TargetCookie } from "./cookies.ts";
+import type { FlowCookie, TargetCookie } from "./cookies.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { actorOf } from "./page-call.ts";
-import { refusedSignIn, signInPage, TOO_MANY as TOO_MANY_ATTEMPTS } from "./session-pages.ts";
+import { signInPage, TOO_MANY as TOO_MANY_ATTEMPTS } from "./session-pages.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
-import { statePage, tooMany, type StatePage } from "./state-page.ts";
+import { tooMany, type StatePage } from "./state-page.ts";
 import { TOO_MANY_FORMS, type MinuteLimit } from "./minute-limit.ts";
 import type { FormPlace } from "./views/form.ts";
 
@@ -158,31 +156,6 @@ export function formPlace(
 /** Shows the sign-in page to somebody who is not signed in. */
 export function showSignIn({ control, site }: SessionContext, reply: FastifyReply): FastifyReply {
   return showState(reply, signInPage(site.publicOrigin !== null, control.provider));
-}
-
-/** Sends a browser to the identity provider, or says that the provider does not answer. */
-export async function sendToProvider(
-  { control: { provider }, flow, now, site }: SessionContext,
-  reply: FastifyReply,
-  started: Pick<Flow, "userId" | "next">,
-): Promise<FastifyReply> {
-  // What is no page of the console could also be too long for a cookie.
-  const next = isConsolePath(started.next) ? started.next : "";
-  const begun = (await provider?.begin({ ...started, next, startedAt: now().getTime() })) ?? null;
-  if (provider === null || begun === null)
-    return showState(reply, refusedSignIn("down", site.publicOrigin !== null));
-  reply.header("Set-Cookie", flow.write(begun.flow));
-  return leave(reply, begun.url, provider.name);
-}
-
-/**
- * Sends a browser to another site after a form. A redirect would require that site in `form-action` of every page with the form,
- * and Chromium would check all further redirects against it.
- */
-export function leave(reply: FastifyReply, url: string, name: string): FastifyReply {
-  const title = `Continue to ${name}`;
-  reply.header("Refresh", `0; url=${url}`);
-  return showState(reply, statePage(200, title, html`<p><a href="${url}">${title}</a></p>`));
 }
 
 /** Sends a page that belongs to no workspace. */

@@ -27,11 +27,9 @@ import { fillPath, findByPath } from "./route.ts";
 import {
   forVisitor,
   leadOn,
-  leave,
   passkeyOptions,
   passkeySiteOf,
   queryOf,
-  sendToProvider,
   showOwn,
   showSignIn,
   showState,
@@ -55,6 +53,7 @@ import {
   signInState,
   TOO_MANY,
 } from "./session-pages.ts";
+import { statePage } from "./state-page.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
 import { welcomeRoutes } from "./welcome.ts";
 
@@ -274,29 +273,29 @@ function signInRoutes(context: SessionContext): Routes {
 
 /** The same through the identity provider, which links the account of somebody who is signed in and has none. */
 function providerRoutes(context: SessionContext, provider: Provider): Routes {
-  const { flow: cookie, identity, now } = context;
+  const { flow: cookie, identity, now, site } = context;
   const answers = createMinuteLimit(MOST_PER_MINUTE);
+  const send = async (reply: FastifyReply, userId: string | null, next: string): Promise<FastifyReply> => {
+    // What is no page of the console could also be too long for a cookie.
+    const page = isConsolePath(next) ? next : "";
+    const begun = await provider.begin({ userId, next: page, startedAt: now().getTime() });
+    if (begun === null) return showState(reply, refusedSignIn("down", site.publicOrigin !== null));
+    reply.header("Set-Cookie", cookie.write(begun.flow));
+    return leave(reply, begun.url, provider.name);
+  };
   return {
     // `next`: of somebody who is signed in.
     "/sign-in/provider": {
-      post: (request, reply) => {
+      post: async (request, reply) => {
         const next = formOf(request).get("next");
-        if (next === null) return sendToProvider(context, reply, { userId: null, next: "" });
-        const send = forVisitor(
-          context,
-          async ({ visitor }) => {
-            const { userId, authenticatedAt } = visitor.person;
-            // To link an account, a person confirms in another way first.
-            if (
-              !isFreshProof(authenticatedAt, now()) &&
-              !(await identity.hasAccount(userId, provider.issuer))
-            )
-              return reply.redirect(withQuery("/confirm", { next }), 303);
-            return sendToProvider(context, reply, { userId, next });
-          },
-          () => next,
-        );
-        return send(request, reply);
+        if (next === null) return send(reply, null, "");
+        const visitor = await context.signedIn(request);
+        if (visitor === null) return context.toSignIn(request, reply, next);
+        const { userId, authenticatedAt } = visitor.person;
+        // To link an account, a person confirms in another way first.
+        if (!isFreshProof(authenticatedAt, now()) && !(await identity.hasAccount(userId, provider.issuer)))
+          return reply.redirect(withQuery("/confirm", { next }), 303);
+        return send(reply, userId, next);
       },
     },
     [CALLBACK_PATH]: {
@@ -319,27 +318,32 @@ function providerRoutes(context: SessionContext, provider: Provider): Routes {
         const browser = { oldSessionHash: context.sessionHashOf(request), origin: request.clientAddress };
         if (flow.userId === null)
           return finish(context, asking, await identity.signIn({ ...evidence, ...browser }));
-        const serve = forVisitor(
-          context,
-          async (own) => {
-            const { userId } = own.visitor.person;
-            if (userId !== flow.userId) return finish(context, asking, ELSEWHERE);
-            const back = { ...own, next: flow.next };
-            if (await identity.hasAccount(userId, provider.issuer))
-              return finish(context, back, await identity.signIn({ ...evidence, ...browser, userId }));
-            if (hasSignedInAgain(account, evidence.startedAt) === false)
-              return finish(context, back, { outcome: "not_again", userId });
-            return linkPost(context, account)(request, reply);
-          },
-          () => flow.next,
-        );
-        return serve(request, reply);
+        const visitor = await context.signedIn(request);
+        if (visitor === null) return context.toSignIn(request, reply, flow.next);
+        const { userId } = visitor.person;
+        if (userId !== flow.userId) return finish(context, asking, ELSEWHERE);
+        const back = { request, reply, visitor, next: flow.next };
+        if (await identity.hasAccount(userId, provider.issuer))
+          return finish(context, back, await identity.signIn({ ...evidence, ...browser, userId }));
+        if (hasSignedInAgain(account, evidence.startedAt) === false)
+          return finish(context, back, { outcome: "not_again", userId });
+        return linkPost(context, account)(request, reply);
       },
     },
   };
 }
 
 const ELSEWHERE: Refused = { outcome: "elsewhere", userId: null };
+
+/**
+ * Sends a browser to another site after a form. A redirect would require that site in `form-action` of every page with the form,
+ * and Chromium would check all further redirects against it.
+ */
+function leave(reply: FastifyReply, url: string, name: string): FastifyReply {
+  const title = `Continue to ${name}`;
+  reply.header("Refresh", `0; url=${url}`);
+  return showState(reply, statePage(200, title, html`<p><a href="${url}">${title}</a></p>`));
+}
 
 /** Tries a sent link or passkey. */
 async function prove(
