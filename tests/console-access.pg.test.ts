@@ -141,7 +141,7 @@ test("a form that none of our pages sent changes nothing", async () => {
 test("an action allows POST alone, and a page GET alone", async () => {
   const signOut = await fetch(`${service.address}/sign-out`);
   assert.deepEqual([signOut.status, signOut.headers.get("allow")], [405, "POST"]);
-  for (const path of ["/", "/w", "/me"]) {
+  for (const path of ["/", "/me", "/operator/people"]) {
     const posted = await postForm(service, path, {});
     assert.deepEqual([posted.status, posted.headers.get("allow")], [405, "GET, HEAD"], path);
   }

@@ -80,7 +80,7 @@ const LONGEST_BACKFILL_MS = 120_000;
 /** The link's page, then a workspace of one's own; `way` is the button that says how its data comes. */
 async function makeWorkspace({ page, click }: Newcomer, way: string): Promise<void> {
   await click(page.getByRole("button", { name: "Sign in" }));
-  await page.getByRole("heading", { name: "Welcome" }).waitFor();
+  await page.getByRole("heading", { name: "New workspace" }).waitFor();
   await page.getByLabel("The shop’s domain").fill("lamps.example");
   await page.getByLabel("Its currency").selectOption("EUR");
   await click(page.getByRole("button", { name: way }));

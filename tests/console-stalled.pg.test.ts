@@ -180,7 +180,7 @@ test("a delayed body is accepted if nothing has changed", async () => {
   assert.equal(answer.status, 303);
 });
 
-const OWN = ["/me/name", "/me/passkeys/remove", "/me/sessions/end", "/me/sessions/end-others", "/welcome"];
+const OWN = ["/me/name", "/me/passkeys/remove", "/me/sessions/end", "/me/sessions/end-others", "/w"];
 for (const path of OWN) {
   test(`${path}: a body that arrives after its sender was disabled or signed out does nothing`, async () => {
     for (const way of ["disabled", "signed out"]) {

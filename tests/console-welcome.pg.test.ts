@@ -40,8 +40,8 @@ const wordsOf = (text: string): string =>
 
 test("an operator without a workspace is led to the ways on, and makes one there", async () => {
   const home = await get("/", operator);
-  assert.deepEqual([home.status, home.location], [303, "/welcome"]);
-  const { text } = await get("/welcome", operator);
+  assert.deepEqual([home.status, home.location], [303, "/w"]);
+  const { text } = await get("/w", operator);
   assert.match(wordsOf(text), /Connect Shopify Connect WooCommerce Upload files/u);
   assert.doesNotMatch(text, /demo/u);
 
@@ -49,7 +49,7 @@ test("an operator without a workspace is led to the ways on, and makes one there
     [{ domain: "a <b>", currency: "EUR" }, 400, /The domain must be a host name/u],
     [{ domain: "one.example", currency: "<b>" }, 400, /The currency must be a code of ISO 4217/u],
   ] as const) {
-    const refused = await postForm(service, "/welcome", fields, { cookie: operator });
+    const refused = await postForm(service, "/w", fields, { cookie: operator });
     assert.equal(refused.status, status);
     const page = await refused.text();
     assert.match(wordsOf(page), sentence);
@@ -57,15 +57,15 @@ test("an operator without a workspace is led to the ways on, and makes one there
     assert.ok(page.includes(`value="${fields.domain.replace("<b>", "&lt;b&gt;")}"`));
   }
   const sent = { domain: "One.example", currency: "eur", way: "shopify" };
-  const made = await postForm(service, "/welcome", sent, { cookie: operator });
+  const made = await postForm(service, "/w", sent, { cookie: operator });
   assert.equal(made.status, 303);
   assert.equal(made.headers.get("location"), "/w/one.example/settings/sources/shopify/connect");
   const connect = await get("/w/one.example/settings/sources/shopify/connect", operator);
   assert.equal(connect.status, 200);
   const unknown = { domain: "odd.example", currency: "eur", way: "constructor" };
-  const without = await postForm(service, "/welcome", unknown, { cookie: operator });
+  const without = await postForm(service, "/w", unknown, { cookie: operator });
   assert.equal(without.headers.get("location"), "/w/odd.example");
-  const taken = await postForm(service, "/welcome", sent, { cookie: operator });
+  const taken = await postForm(service, "/w", sent, { cookie: operator });
   assert.equal(taken.status, 409);
   const { rows } = await service.database.query(
     `select a.action, a.actor = 'user:' || u.user_id as is_theirs, a.origin, m.role
@@ -83,12 +83,12 @@ test("others make no workspace, and learn who does", async () => {
   const cookie = await signInAs(service, { name: "Nobody" });
   assert.equal((await get("/", cookie)).location, "/w");
   assert.doesNotMatch((await get("/w", cookie)).text, /New workspace/u);
-  assert.match((await get("/w", operator)).text, /href="\/welcome"/u);
-  const { text } = await get("/welcome", cookie);
+  assert.match((await get("/w", operator)).text, /New workspace/u);
+  const { text } = await get("/w", cookie);
   assert.match(wordsOf(text), /The operator of this service can create one/u);
-  assert.doesNotMatch(text, /action="\/welcome"/u);
+  assert.doesNotMatch(text, /action="\/w"/u);
   const sent = { domain: "two.example", currency: "EUR" };
-  const refused = await postForm(service, "/welcome", sent, { cookie });
+  const refused = await postForm(service, "/w", sent, { cookie });
   assert.equal(refused.status, 403);
   const { rows } = await service.database.query(
     "select from shop_directory where shop_domain = 'two.example'",
@@ -97,17 +97,17 @@ test("others make no workspace, and learn who does", async () => {
 });
 
 test("nobody's request is led to the sign-in, and another site's form is refused", async () => {
-  assert.equal((await get("/welcome", "")).location, "/sign-in");
+  assert.equal((await get("/w", "")).location, "/sign-in");
   const sent = { domain: "three.example", currency: "EUR" };
-  assert.equal((await postForm(service, "/welcome", sent, {})).status, 303);
+  assert.equal((await postForm(service, "/w", sent, {})).status, 303);
   const foreign = { cookie: operator, origin: "https://other.example" };
-  assert.equal((await postForm(service, "/welcome", sent, foreign)).status, 403);
+  assert.equal((await postForm(service, "/w", sent, foreign)).status, 403);
 });
 
 test("people who may see the demo find it there", async () => {
   await makeWorkspace(service.installation.database, DEMO_STORE.domain);
   const cookie = await signInAs(service, { name: "Visitor", shopDomain: DEMO_STORE.domain });
-  assert.match((await get("/welcome", cookie)).text, /href="\/w\/demo-store\.example">Open the demo/u);
+  assert.match((await get("/w", cookie)).text, /href="\/w\/demo-store\.example"/u);
 });
 
 /** A workspace, and the answers for each role. */

@@ -38,7 +38,7 @@ const OWN_FORMS: Readonly<Record<string, readonly string[]>> = {
   "/me/passkeys/remove": ["id", "knows"],
   "/me/account/unlink": ["knows"],
   "/me/sessions/end": ["id"],
-  "/welcome": ["domain", "currency", "way"],
+  "/w": ["domain", "currency", "way"],
   "/operator/workspace": ["domain", "plan", "billing", "readiness"],
   "/operator/people/disable": ["person"],
   "/operator/people/enable": ["person"],

@@ -51,7 +51,6 @@ const ENTRANCE = [
   "/enter",
   "/w",
   "/me",
-  "/welcome",
   "/confirm?next=%2Fw",
   "/operator",
   "/operator/workspace",

@@ -425,7 +425,7 @@ test("the group of operators makes an operator of the session alone", async () =
   const account = { sub: "group", email: "group@acme.example" };
   const isOperator = async (groups: unknown): Promise<boolean> => {
     const session = sessionOf(await signIn({ ...account, groups }));
-    return (await (await get("/welcome", session)).text()).includes("The shop’s domain");
+    return (await (await get("/w", session)).text()).includes("The shop’s domain");
   };
   assert.deepEqual(
     [

@@ -80,7 +80,10 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
       return { workspaces: found.slice(0, limit), isMore: found.length > limit };
     },
     /** The domain of the workspace that a person is led to; null = they choose, or have none. */
-    homeOf: (userId: string, lastShopKey: number | null) => findHome(database, userId, lastShopKey),
+    homeOf: async (userId: string, lastShopKey: number | null): Promise<string | null> => {
+      const [first, second] = await listHomes(database, userId, lastShopKey);
+      return first !== undefined && (first.is_last || second === undefined) ? first.shop_domain : null;
+    },
     /** Keeps the session of a page of a workspace alive, and makes / redirect to that workspace; writes only when due. */
     noteVisit: async ({ userId, shopKey, lastShopKey, personSeenAt, ...session }: Visit): Promise<void> => {
       const at = now();
@@ -89,11 +92,4 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
         await noteSeen(database, userId, shopKey, at);
     },
   };
-}
-
-async function findHome(database: Database, userId: string, lastShopKey: number | null) {
-  const homes = await listHomes(database, userId, lastShopKey);
-  const [first] = homes;
-  const isSure = first?.is_last === true || homes.length === 1;
-  return { shopDomain: isSure ? (first?.shop_domain ?? null) : null, hasAny: first !== undefined };
 }

@@ -114,7 +114,7 @@ function show(
     const domain = formOf(request).get("domain");
     const query = domain === null ? queryOf(request) : { domain };
     const [tab, name] = TABS.findLast(([href]) => request.raw.url?.startsWith(href)) ?? TABS[0];
-    const place = formPlace(request, (path, parameters) => withQuery(path || tab, parameters), form);
+    const place = formPlace(request, tab, form);
     const { title = name, body } = await view({
       ...place,
       context,

@@ -14,7 +14,7 @@ import type { Cookie } from "../http/cookie.ts";
 import { formOf } from "./form-scope.ts";
 import type { FlowCookie, TargetCookie } from "./cookies.ts";
 import type { ConsoleSite } from "./request-rules.ts";
-import { actorOf } from "./page-call.ts";
+import { actorOf, withQuery } from "./page-call.ts";
 import { signInPage, TOO_MANY as TOO_MANY_ATTEMPTS } from "./session-pages.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import { tooMany, type StatePage } from "./state-page.ts";
@@ -143,13 +143,10 @@ export function queryOf({ raw }: FastifyRequest): Readonly<Record<string, string
 /** A form of a page, and why it was refused. */
 export type RefusedAction = { action: { name: string }; refused: Refusal };
 
-/** The place of a page's forms; `form`: the one that was sent. */
-export function formPlace(
-  request: FastifyRequest,
-  href: FormPlace["href"],
-  form: RefusedAction | undefined,
-): FormPlace {
+/** The place of the forms of a page at the path `page`; `form`: the one that was sent. */
+export function formPlace(request: FastifyRequest, page: string, form: RefusedAction | undefined): FormPlace {
   const refusedForm = form && { action: form.action.name, values: formOf(request), refusal: form.refused };
+  const href: FormPlace["href"] = (path, parameters) => withQuery(path || page, parameters);
   return { refusedForm: refusedForm ?? null, problems: [], href };
 }
 

@@ -1,14 +1,10 @@
-import type { Membership, Memberships } from "../access/identity.ts";
 import { PASSKEY_REFUSALS } from "../access/passkey.ts";
 import type { Provider } from "../access/provider.ts";
 import { LINK_REFUSALS, REFUSALS, type LinkState, type SignInRefusal } from "../access/sign-in.ts";
 import { ROLE_TEXTS } from "../actions/members/actions.ts";
 import { html, type Html } from "../lib/html.ts";
 import { isoInstant } from "./format.ts";
-import { withQuery } from "./page-call.ts";
-import { filterForm, textField } from "./views/filters.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
-import { pageLinks } from "./views/blocks.ts";
 import { statePage, type StatePage } from "./state-page.ts";
 
 /** For a link's secret, which its page fills in. */
@@ -193,53 +189,4 @@ function loopbackRemedies(port: number): Html {
         To open it to others, put a proxy with TLS in front and set <code>PUBLIC_URL</code> to its https address.
       </li>
     </ul>`;
-}
-
-const PLACE = { href: withQuery, problems: [], refusedForm: null };
-
-/** `page`: the page that each workspace link leads to. */
-type Choice = Memberships & { search: string; after: string; page: string };
-
-/** The list of workspaces of a person who has several or none; a search form where they do not fit one page. */
-export function chooser(choice: Choice, isOperator: boolean): StatePage {
-  const { workspaces, isMore, search, after, page } = choice;
-  const isPart = isMore || search !== "" || after !== "";
-  return {
-    status: 200,
-    title: "Workspaces",
-    body: html`<h1>Your workspaces</h1>
-      ${isPart && filterForm(PLACE, "/w", page === "" ? {} : { page }, [textField("q", "Name or domain", search, "search")])}
-      ${
-        workspaces.length === 0
-          ? isPart
-            ? html`<p>None of your workspaces has “${search}” in its name or domain.</p>`
-            : NO_WORKSPACE
-          : html`<ul>
-              ${workspaces.map((workspace) => workspaceItem(workspace, page))}
-            </ul>`
-      }
-      ${isPart && pagesOf(choice)}
-      ${isOperator && html`<p><a href="/welcome">New workspace</a> · <a href="/operator">Operator pages</a></p>`}`,
-  };
-}
-
-function pagesOf({ workspaces, isMore, search, after, page }: Choice): Html | null {
-  const query = { q: search, page, ...(after === "" ? {} : { after }) };
-  const next = isMore ? (workspaces.at(-1)?.shop_domain ?? "") : null;
-  return pageLinks({ ...PLACE, query }, "/w", next, "after");
-}
-
-const NO_WORKSPACE = html`<p>
-    You are not a member of a workspace yet. This command makes you an owner of one:
-  </p>
-  <pre tabindex="0"><code>./returns user link --workspace shop.example</code></pre>`;
-
-function workspaceItem(
-  { shop_domain: shopDomain, display_name: name, role }: Membership,
-  page: string,
-): Html {
-  return html`<li>
-    <a href="/w/${encodeURIComponent(shopDomain)}${page}">${name}</a>
-    <small>${name !== shopDomain && `${shopDomain}, `}${role}</small>
-  </li>`;
 }

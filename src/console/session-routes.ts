@@ -17,8 +17,9 @@ import { keyFor } from "../lib/keys.ts";
 import { createPlaces } from "../lib/places.ts";
 import { createDoneCookie, createFlowCookie, createTargetCookie, isConsolePath, SENT } from "./cookies.ts";
 import { formOf, formScope } from "./form-scope.ts";
+import { homeRoutes } from "./home.ts";
 import { withQuery } from "./page-call.ts";
-import { OFFER_PASSKEY, switchedPage } from "./layout.ts";
+import { OFFER_PASSKEY } from "./layout.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, type MinuteLimit } from "./minute-limit.ts";
 import { operatorRoutes } from "./operator.ts";
 import { ACTIONS } from "./registry.ts";
@@ -29,7 +30,6 @@ import {
   leadOn,
   passkeyOptions,
   passkeySiteOf,
-  queryOf,
   showOwn,
   showSignIn,
   showState,
@@ -44,7 +44,6 @@ import type {
   Visitor,
 } from "./session-context.ts";
 import {
-  chooser,
   kindOfRefusal,
   OTHER_ORIGIN,
   otherHost,
@@ -55,7 +54,6 @@ import {
 } from "./session-pages.ts";
 import { statePage } from "./state-page.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
-import { welcomeRoutes } from "./welcome.ts";
 
 /** Sign-in to the console, and the functions that its other pages use. */
 export type SessionPages = Pick<SessionContext, "sessionHashOf" | "toSignIn" | "done"> & {
@@ -103,7 +101,6 @@ export function createSessionPages(options: SessionOptions): SessionPages {
     ...accountRoutes(context),
     ...authorizeRoutes(context),
     ...digestRoutes(context),
-    ...welcomeRoutes(context),
     ...operatorRoutes(context),
     "/sign-out": {
       post: async (request, reply) => {
@@ -138,37 +135,6 @@ function createGuard(site: ConsoleSite): SessionPages["guard"] {
     noteRefusal(request, isOtherHost ? "the console has no such name" : "not sent by a page of the console");
     const port = request.socket.localPort ?? 0;
     return showState(reply, isOtherHost ? otherHost(site.publicOrigin, port) : OTHER_ORIGIN);
-  };
-}
-
-/** Where a person's work begins. */
-function homeRoutes(context: SessionContext): Routes {
-  const { identity, signedIn } = context;
-  return {
-    "/": {
-      get: async (request, reply) => {
-        const visitor = await signedIn(request);
-        if (visitor === null) return showSignIn(context, reply);
-        const { userId, lastShopKey, isOperator } = visitor.person;
-        const { shopDomain, hasAny } = await identity.homeOf(userId, lastShopKey);
-        if (!hasAny && isOperator) return reply.redirect("/welcome", 303);
-        return reply.redirect(shopDomain === null ? "/w" : `/w/${encodeURIComponent(shopDomain)}`, 303);
-      },
-    },
-    "/w": {
-      get: async (request, reply) => {
-        const visitor = await signedIn(request);
-        if (visitor === null) return reply.redirect("/sign-in", 303);
-        const { userId, name, isOperator } = visitor.person;
-        const { q: search = "", after = "", page = "" } = queryOf(request);
-        const found = await identity.workspacesOf(userId, { search, after });
-        return showState(
-          reply,
-          chooser({ ...found, search, after, page: switchedPage(page) }, isOperator),
-          name,
-        );
-      },
-    },
   };
 }
 

@@ -186,7 +186,7 @@ export async function createSettings(
     ),
   ];
   const reasons = `${own}/report?${STORE_MONTHS}&reportSection=reasons`;
-  const pages = [...paths.map((path) => own + path), own, reasons, "/welcome"];
+  const pages = [...paths.map((path) => own + path), own, reasons, "/w"];
   const states: string[] = [];
   for (const options of [{ readiness: "installing" }, { billingStatus: "inactive" }, { dataAsOf: null }]) {
     const { shopDomain } = await createTenant(database, options);

@@ -105,7 +105,7 @@ async function show(context: SessionContext, own: OwnRequest, form?: RefusedActi
   const { database, provider } = context.control;
   const account = await showAccount(database, person.userId, now, provider);
   const isFresh = isFreshProof(person.authenticatedAt, now);
-  const place = formPlace(request, (path) => path || PATH, form);
+  const place = formPlace(request, PATH, form);
   const isPublic = context.site.publicOrigin !== null;
   const host = passkeySiteOf(request, context.site) === null ? (request.headers.host ?? "") : null;
   const body = html`<h1>Your account</h1>

@@ -54,7 +54,7 @@ export function authorizeRoutes(context: SessionContext): Routes {
       const actor = { name: userName(person.userId) };
       const sealed = sealRequest({ keys: control.keys, actor, now: now() }, app);
       const page = withQuery(CONNECT_PATH, { request: sealed });
-      const { shopDomain: only } = await identity.homeOf(person.userId, null);
+      const only = await identity.homeOf(person.userId, null);
       return await reply.redirect(only === null ? withQuery("/w", { page }) : addressOf(only, page), 303);
     } catch (error) {
       if (!(error instanceof OauthError)) throw error;
