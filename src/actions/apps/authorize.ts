@@ -8,12 +8,12 @@ import {
   type OauthClient,
 } from "../../access/oauth.ts";
 import { hashOf } from "../../access/secret.ts";
-import { isFreshProof } from "../../access/session.ts";
 import { fetchJson } from "../../alerts/delivery/post.ts";
 import { LONGEST_TARGET } from "../../console/cookies.ts";
 import { createMinuteLimit } from "../../console/minute-limit.ts";
 import { addressOf, withQuery } from "../../console/page-call.ts";
 import {
+  ownCaller,
   showState,
   type RouteHandler,
   type Routes,
@@ -22,7 +22,6 @@ import {
 import { SCOPES } from "../../contract/endpoint.ts";
 import { mcpAddress } from "../../contract/written-request.ts";
 import { keyFor } from "../../lib/keys.ts";
-import { userName } from "../../lib/user-name.ts";
 import { oauthIssuer } from "../console-address.ts";
 import { sealRequest } from "./actions.ts";
 import { cannotConnect, CONNECT_PATH } from "./page.ts";
@@ -35,7 +34,7 @@ const PATH = OAUTH_PATHS.authorize;
  * has decided would be an open redirect (RFC 9700, 4.11).
  */
 export function authorizeRoutes(context: SessionContext): Routes {
-  const { control, identity, now } = context;
+  const { control, identity } = context;
   const issuer = oauthIssuer(control.connecting.publicUrl);
   if (issuer === null) return {};
   const readClient = createClientReader(context);
@@ -48,13 +47,10 @@ export function authorizeRoutes(context: SessionContext): Routes {
       const client = await readClient(asked.get("client_id") ?? "", visitor?.person.userId ?? null);
       const app = client && readRequest(asked, client, issuer);
       if (visitor === null || app === null) return await context.toSignIn(request, reply, address);
-      const { person } = visitor;
-      if (!isFreshProof(person.authenticatedAt, now()))
-        return await reply.redirect(withQuery("/confirm", { next: address }), 303);
-      const actor = { name: userName(person.userId) };
-      const sealed = sealRequest({ keys: control.keys, actor, now: now() }, app);
-      const page = withQuery(CONNECT_PATH, { request: sealed });
-      const only = await identity.homeOf(person.userId, null);
+      const caller = ownCaller(context, { request, visitor });
+      if (!caller.actor.isFresh) return await reply.redirect(withQuery("/confirm", { next: address }), 303);
+      const page = withQuery(CONNECT_PATH, { request: sealRequest(caller, app) });
+      const only = await identity.homeOf(visitor.person.userId, null);
       return await reply.redirect(only === null ? withQuery("/w", { page }) : addressOf(only, page), 303);
     } catch (error) {
       if (!(error instanceof OauthError)) throw error;
