@@ -17,7 +17,6 @@ import {
 import type { ListedPasskey, ListedSession, NewPasskey } from "../../store/queries/console-user.ts";
 import {
   deleteAccounts,
-  findAccountHolder,
   findAccountOf,
   insertAccount,
   type LinkedAccount,
@@ -200,8 +199,6 @@ export const linkAccount = defineAction({
     if (account === undefined) throw impossible("Sign in with the account first, from this page.");
     const { userId } = actor.session;
     const { issuer, subject, email } = account;
-    if ((await findAccountHolder(connection, issuer, subject)) === userId)
-      return { result: { issuer }, done: "This account is linked already.", audit: null };
     if (!(await insertAccount(connection, { issuer, subject, userId, email, now }))) {
       throw impossible("Another person has this account, or you have another one linked: unlink that first.");
     }
