@@ -7,7 +7,7 @@ import { startCommand } from "./support/command.ts";
 import { makeFolder } from "./support/folder.ts";
 import { freePort } from "./support/free-port.ts";
 
-/** Somebody who starts the service for the first time, and uses nothing but their browser from then on. */
+/** Somebody who starts the service for the first time, and from then on uses only their browser. */
 type Newcomer = {
   page: Page;
   /** Presses a button or follows a link, and counts it. */
@@ -19,8 +19,8 @@ type Newcomer = {
 type Onboarding = { clicks: number; seconds: number };
 
 /**
- * From `npm start -- --no-demo` on an empty data folder: the link is opened, `use` does the rest up to the first chart. Tells
- * how many clicks and seconds it took, from the printed link on.
+ * Runs `npm start -- --no-demo` on an empty data folder and opens the printed link; `use` does the rest up to the first chart. Returns
+ * how many clicks and seconds it took from the printed link on.
  */
 async function onboard(
   context: TestContext,
@@ -77,7 +77,7 @@ const chromium = useChromium(async () => {
 /** On a busy machine. */
 const LONGEST_BACKFILL_MS = 120_000;
 
-/** The link's page, then a workspace of one's own; `way` is the button that says how its data comes. */
+/** Goes from the link's page to a new workspace; `way` is the button that chooses where its data comes from. */
 async function makeWorkspace({ page, click }: Newcomer, way: string): Promise<void> {
   await click(page.getByRole("button", { name: "Sign in" }));
   await page.getByRole("heading", { name: "New workspace" }).waitFor();
@@ -86,13 +86,13 @@ async function makeWorkspace({ page, click }: Newcomer, way: string): Promise<vo
   await click(page.getByRole("button", { name: way }));
 }
 
-/** The run's progress is followed without a click. */
+/** Follows the run's progress without a click. */
 async function watchUntilChart(newcomer: Newcomer): Promise<void> {
   await newcomer.page.getByRole("heading", { name: "Reading Shopify" }).waitFor();
   await seeChart(newcomer);
 }
 
-/** The first chart of the overview, with a rate of the shop's own. */
+/** Waits for the first chart of the overview, with a rate of the shop. */
 async function seeChart({ page }: Newcomer): Promise<void> {
   await page.getByRole("heading", { name: "Overview" }).waitFor({ timeout: LONGEST_BACKFILL_MS });
   await page.locator("figure.chart").first().waitFor();

@@ -8,7 +8,7 @@ const PROBES = ["/healthz", "/readyz"];
 
 const statusOf = async (address: string): Promise<number> => (await fetch(address)).status;
 
-test("without a port for operators the API's port answers probes, and measurements only when asked", async () => {
+test("without an operations port the API's port serves health and readiness, and metrics only if enabled", async () => {
   for (const [option, status] of [
     ["false", 404],
     ["true", 200],
@@ -49,7 +49,7 @@ test("the port for operators is this machine's alone, also when the API's is not
   }
 });
 
-test("no path of any port starts more than sixteen requests of a connection that waits for none", async () => {
+test("no path of any port starts more than sixteen pipelined requests of a connection", async () => {
   const port = await freePort();
   const service = await startTestService({ OPERATIONS_PORT: String(port) });
   try {

@@ -26,7 +26,7 @@ before(async () => {
 
 type StoredAlert = { event_key: string; severity: string; title: string };
 
-/** Every alert of a workspace, but that imports completed. */
+/** Every alert of a workspace except those of completed imports. */
 const alertsOf = (workspace: DirectoryRow): Promise<StoredAlert[]> =>
   control.database.rows(
     {
@@ -41,7 +41,7 @@ const keysOf = async (workspace: DirectoryRow): Promise<string[]> =>
 
 const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04", "2026-05"];
 
-test("M16: an import, a new entry of the watchlist and a rebuild raise what is due, once", async () => {
+test("M16: an import, a new entry of the watchlist and a rebuild raise due alerts once", async () => {
   const { database } = control;
   const workspace = await makeWorkspace(database, "lamps.example");
   await withStoreFolder(storeWithSpike(), (folder) =>
@@ -72,7 +72,7 @@ test("M16: an import, a new entry of the watchlist and a rebuild raise what is d
   assert.deepEqual(await keysOf(workspace), watched);
 });
 
-test("M16: the bad batch of the demo store and a size of its small cut raise one alert each, and nothing else so grave a one", async () => {
+test("M16: the demo store's bad batch and a size of its small cut raise one alert each, and nothing else one as severe", async () => {
   const dataFolder = makeFolder();
   const { domain, store } = await makeDemo({
     database: control.database,
