@@ -9,7 +9,7 @@ import { DEFAULT_RETENTION } from "./support/worker.ts";
 import { checkWorkspace } from "../src/worker/upkeep.ts";
 import { use } from "./support/use.ts";
 
-/** Plan and billing follow what the shop pays for, as each sync finds it: decision 0076. */
+/** Plan and billing follow the shop's subscription, as each sync finds it: decision 0076. */
 
 const PLANS = new Map([
   ["Growth", "growth"],
@@ -90,7 +90,7 @@ async function memberOf(shopKey: number, role: string, address: string | null = 
   return userId;
 }
 
-test("a merchant who bought nothing here is billed in another way: nothing changes", async () => {
+test("without a subscription nothing changes: the merchant is billed in another way", async () => {
   const { sync, shopKey } = await workspaceOf();
   assert.equal(await sync(), "enterprise active");
   await setByHand(shopKey, { billing: "inactive", plan: "starter" });
@@ -133,7 +133,7 @@ test("what an operator sets by hand stays until the subscription changes", async
   assert.equal(await buy({ number: 2, name: "Growth" }), "growth active");
 });
 
-test("a name that stands for no plan leaves the plan, and is told to the operator once", async () => {
+test("a subscription whose name has no plan leaves the plan, and the operator is notified once", async () => {
   const { buy, sync, shopKey } = await workspaceOf();
   assert.equal(await buy({ name: "Gold" }), "enterprise active");
   await sync();
@@ -155,7 +155,7 @@ test("a name that stands for no plan leaves the plan, and is told to the operato
   assert.equal(await sync(new Map([["Gold", "scale"]])), "scale active");
 });
 
-test("a subscription that is canceled keeps what was paid for; one that is frozen, seven days; a resumed one goes on", async () => {
+test("a canceled subscription stays active until the end of the paid period, a frozen one for seven days; a resumed one continues", async () => {
   const { buy, sync, shopKey } = await workspaceOf();
   await buy({ name: "Growth", currentPeriodEnd: "2026-06-20T00:00:00Z" });
   assert.equal(await buy({ name: "Growth", status: "CANCELLED" }), "growth active until 2026-06-20");
@@ -171,7 +171,7 @@ test("a subscription that is canceled keeps what was paid for; one that is froze
   assert.equal(await sync(), "scale active");
 });
 
-test("owners and admins are told seven days before the end, once; then billing is inactive", async () => {
+test("owners and admins are notified once, seven days before the end; then billing is inactive", async () => {
   const { workspace, buy, sync, shopKey } = await workspaceOf();
   const userId = await memberOf(shopKey, "owner");
   await buy({ name: "Growth", currentPeriodEnd: "2026-06-20T00:00:00Z" });
@@ -201,7 +201,7 @@ test("owners and admins are told seven days before the end, once; then billing i
   assert.equal(await buy({ name: "Growth" }), "growth active");
 });
 
-test("owners are mailed seven days before the end, once, even past a mail server that is away, and not after a new purchase", async (context) => {
+test("owners get one mail seven days before the end, even after a failure of the mail server, and none after a new purchase", async (context) => {
   const mail = await startMailServer();
   const away = await startMailServer({
     onRcptTo: (_address, _session, done) => done(Object.assign(new Error("later"), { responseCode: 451 })),

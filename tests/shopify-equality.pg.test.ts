@@ -4,7 +4,7 @@ import type { Change } from "../tools/simulators/shopify/changes.ts";
 import { openShopifySync, type ShopifySync } from "./support/shopify-sync.ts";
 import { listKeptTables, withSteps } from "./support/transaction-steps.ts";
 
-/** Something of everything that can happen to a shop after its first sync. */
+/** One change of each kind that can happen to a shop after its first sync. */
 async function changeStore({ simulator }: ShopifySync): Promise<void> {
   const changes: Change[] = [
     {
@@ -71,7 +71,7 @@ for (const { seed, currencyCode } of [
 }
 
 /** Order #1006 of this shop: jeans of 2, 1 and 3 units and a tip of 5.31, read without its ledger. */
-test("M1: a tip that no ledger names is sold neither by the API nor by the folder", async (context) => {
+test("M1: a tip without a ledger counts as sold neither from the API nor from the folder", async (context) => {
   const sync = await openShopifySync(context, { seed: 98, orders: 20, products: 5 });
   const synced = await sync.connect();
   await synced.sync("backfill");

@@ -27,7 +27,7 @@ async function assertUndisturbed(workspace: ShopifyWorkspace): Promise<void> {
   assert.deepEqual(await leftOvers(workspace), []);
 }
 
-/** What a finished run should leave nothing of. */
+/** Rows of which a finished run must leave none. */
 async function leftOvers({ shopKey }: ShopifyWorkspace): Promise<unknown[]> {
   return sync.shop.rows(
     `select part as name from sync_record where shop_key = $1
@@ -56,7 +56,7 @@ test("a backfill survives answers of status 500, 503 and 429, cut connections an
   assert.ok(requests >= REQUEST_FAULTS.length * 4, `${requests} requests met each fault`);
 });
 
-test("a backfill survives a bucket of points that is empty", async (context) => {
+test("a backfill survives an empty bucket of points", async (context) => {
   const slow = await openShopifySync(context, { ...SHOP, bucketPoints: 1000, restorePerSecond: 4000 });
   const workspace = await slow.connect();
   await slow.simulator.control("drain", {});
@@ -66,7 +66,7 @@ test("a backfill survives a bucket of points that is empty", async (context) => 
   assert.ok(throttled < requests / 2, `${throttled} of ${requests} requests were throttled`);
 });
 
-test("a backfill asks for less at once where the platform prices pages object by object", async (context) => {
+test("a backfill requests smaller pages if the platform charges them object by object", async (context) => {
   const dear = await openShopifySync(context, { ...SHOP, connectionCost: "linear" });
   const workspace = await dear.connect();
   await workspace.sync("backfill");
@@ -102,7 +102,7 @@ test("a backfill survives downloads that fail", async () => {
   await assertUndisturbed(workspace);
 });
 
-test("a bulk operation that comes to no end is given up and run again", async (context) => {
+test("a bulk operation that never ends is canceled and run again", async (context) => {
   const stalling = await openShopifySync(context, SHOP, { ...QUICK, stallMs: 3000 });
   const workspace = await stalling.connect();
   await stalling.simulator.control("bulk-fault", { fault: "stall", times: 2 });
@@ -150,7 +150,7 @@ async function cancelBulk(id: string, { simulator }: ShopifySync): Promise<void>
   assert.equal("errors" in ((await answer.json()) as object), false);
 }
 
-test("a platform that does not come back ends the run in one sentence", async () => {
+test("a platform that stays unreachable ends the run in one sentence", async () => {
   const workspace = await sync.connect();
   await sync.simulator.control("fault", { fault: { kind: "status", status: 502 }, times: 50 });
   await assert.rejects(
@@ -178,7 +178,7 @@ test("an access token that expires in the middle of a run is refreshed", async (
   assert.ok((await sync.simulator.control("statistics", {})).refreshes > 0);
 });
 
-test("a token that is not taken is refused in one sentence", async () => {
+test("a rejected token ends the run in one sentence", async () => {
   const workspace = await sync.connect({ accessToken: "shpat_unknown" });
   await assert.rejects(
     workspace.sync("backfill"),
@@ -213,7 +213,7 @@ test("a missing scope is named, and the run succeeds once it is granted", async 
 
 // From here on the shop changes.
 
-test("a shop that has fewer orders than before loses them in a new backfill, unless it only shows its last 60 days", async () => {
+test("a new backfill removes orders that the shop no longer has, unless it only shows the last 60 days", async () => {
   const workspace = await sync.connect();
   await workspace.sync("backfill");
   await sync.simulator.control("set-scopes", { scopes: ["read_orders", "read_returns", "read_products"] });
@@ -225,7 +225,7 @@ test("a shop that has fewer orders than before loses them in a new backfill, unl
   assert.deepEqual(await workspace.cohorts(), await sync.exportedCohorts());
 });
 
-test("a revoked token is refused, and what was synced stays", async () => {
+test("a revoked token is refused, and synced data stays", async () => {
   await sync.simulator.control("revoke-tokens", {});
   await assert.rejects(first.sync("incremental"), SourceRefused);
   assert.deepEqual(await first.cohorts(), undisturbed);

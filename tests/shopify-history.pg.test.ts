@@ -31,7 +31,7 @@ async function requestsOf({ shopKey }: ShopifyWorkspace, { shop } = sync): Promi
   return rows.map(({ kind }) => kind);
 }
 
-/** A shop that shows 60 days, read once, and 61 days later. */
+/** A shop that shows 60 days, read once and again 61 days later. */
 async function limitedWorkspace(context: TestContext): Promise<ShopifyWorkspace> {
   const { simulator, connect } = await openShopifySync(context, {
     seed: 62,
@@ -47,7 +47,7 @@ async function limitedWorkspace(context: TestContext): Promise<ShopifyWorkspace>
   return workspace;
 }
 
-test("an order that is too old to be shown stays as it is stored, unless the platform says that it is deleted", async (context) => {
+test("an order that is too old to be shown stays stored, unless the platform reports its deletion", async (context) => {
   const workspace = await limitedWorkspace(context);
   const stored = await workspace.orderIds();
   const rows = await workspace.cohorts();
@@ -62,7 +62,7 @@ test("an order that is too old to be shown stays as it is stored, unless the pla
   assert.deepEqual(await workspace.orderIds(), others);
 });
 
-test("a deletion that was found and not applied outlives a backfill that begins", async (context) => {
+test("a reported deletion that was not yet applied is kept when a backfill begins", async (context) => {
   const workspace = await limitedWorkspace(context);
   const [first = "", ...others] = await workspace.orderIds();
   await workspace.ask("deleted_order", [first]);
@@ -72,7 +72,7 @@ test("a deletion that was found and not applied outlives a backfill that begins"
   assert.deepEqual(await workspace.orderIds(), others);
 });
 
-test("an order that would be shown if it were there is gone, also where 60 days are shown", async (context) => {
+test("an order within the shown days that the shop no longer returns is removed, also if only 60 days are shown", async (context) => {
   const own = await openShopifySync(context, { seed: 63, orders: 400, products: 20, scopes: LIMITED });
   const workspace = await own.connect();
   await workspace.sync("backfill");
@@ -98,7 +98,7 @@ test("an order that would be shown if it were there is gone, also where 60 days 
   );
 });
 
-test("an app that loses read_all_orders keeps what it has read, and catches up when it has it again", async () => {
+test("an app that loses read_all_orders keeps what it has read, and catches up when it is granted again", async () => {
   await grant(LIMITED);
   await complete.ask("order", await complete.orderIds());
   const { notes } = await complete.sync("refresh");
@@ -112,7 +112,7 @@ test("an app that loses read_all_orders keeps what it has read, and catches up w
   assert.deepEqual(await requestsOf(complete), ["backfill"]);
 });
 
-test("M5: without read_all_orders figures begin with the first whole month, which stays the first", async (context) => {
+test("M5: without read_all_orders figures begin with the first whole month, which remains the first", async (context) => {
   const own = await openShopifySync(context, { ...SHOP, scopes: LIMITED });
   const workspace = await own.connect();
   const { counts, notes } = await workspace.sync("backfill");
@@ -149,7 +149,7 @@ test("M5: without read_all_orders figures begin with the first whole month, whic
   assert.deepEqual(await requestsOf(workspace, own), []);
 });
 
-test("days that nobody read while they were shown are reported with every run", async (context) => {
+test("days that were not read while they were shown are reported with every run", async (context) => {
   const own = await openShopifySync(context, { seed: 64, orders: 100, products: 10, scopes: LIMITED });
   const workspace = await own.connect();
   await workspace.sync("backfill");

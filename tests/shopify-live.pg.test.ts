@@ -45,7 +45,7 @@ async function valueOf(sql: string): Promise<unknown> {
   return rows[0]?.value;
 }
 
-/** What webhooks ask for runs at once here: their wait is shown elsewhere. */
+/** Waits until a query gives a value. Runs of webhooks are made due at once; another test covers their wait. */
 async function until(sql: string, expected: unknown): Promise<void> {
   const deadline = Date.now() + LONGEST_WAIT_MS;
   for (;;) {
@@ -80,7 +80,7 @@ const PENDING = "select count(*)::integer as value from pending_record where sho
 const REFUNDS =
   "select coalesce(sum(refunded_units), 0)::integer as value from return_event where shop_key = $1";
 
-test("a connected shop is read and ready without anybody doing more", async () => {
+test("a connected shop is read and becomes ready without further action", async () => {
   await until(READINESS, "ready");
   await until(ASKED, 0);
   assert.equal(await valueOf("select count(*) > 40 as value from order_document where shop_key = $1"), true);
@@ -95,7 +95,7 @@ test("a refund that a webhook announces is fetched and counted", async () => {
   await until(PENDING, 0);
 });
 
-test("a return that a webhook names without its order leads to the order", async () => {
+test("a webhook that names a return without its order causes a run that reads the order", async () => {
   const { order } = (await simulator.control("find-order", { with: "returnable" })) ?? { order: 0 };
   const change = { do: "openReturn", order, line: 0, units: 1, approved: true } as const;
   await simulator.control("change", change);
@@ -118,7 +118,7 @@ test("a return that a webhook names without its order leads to the order", async
   await until(PENDING, 0);
 });
 
-test("billing follows the subscription as it is, not as the last delivery says", async () => {
+test("billing follows the actual subscription, not the last delivery", async () => {
   await simulator.control("billing", { status: "ACTIVE", currentPeriodEnd: "2026-07-01T00:00:00Z" });
   await deliver();
   await until(PURCHASE, "true");
@@ -130,7 +130,7 @@ test("billing follows the subscription as it is, not as the last delivery says",
   assert.equal(await valueOf(BILLING), "active");
 });
 
-test("a revoked token is reported in one sentence, and connecting again misses nothing", async () => {
+test("a revoked token is reported in one sentence, and after connecting again nothing is missing", async () => {
   const refunded = (await valueOf(REFUNDS)) as number;
   await simulator.control("revoke-tokens", {});
   const { order } = (await simulator.control("find-order", { with: "refundable" })) ?? { order: 0 };

@@ -21,7 +21,7 @@ type TrueOrder = {
   returns: { status: string; items: { quantity: number }[] }[];
 };
 
-/** Orders of the shop with a return in a state, each as it truly is. */
+/** The shop's orders with a return in this status, each with what actually happened. */
 async function ordersWith(status: string): Promise<(TrueOrder & { orderId: string })[]> {
   const owners = await sync.simulator.control("label-owners", {});
   const found = owners.filter((owner) => owner.status === status);
@@ -36,7 +36,7 @@ async function ordersWith(status: string): Promise<(TrueOrder & { orderId: strin
 }
 
 for (const status of ["REQUESTED", "OPEN", "DECLINED", "CANCELED"]) {
-  test(`M2: lifecycle coverage holds the units that were asked for of ${status} returns`, async () => {
+  test(`M2: lifecycle coverage has the requested units of ${status} returns`, async () => {
     const orders = await ordersWith(status);
     assert.ok(orders.length > 0);
     const stored = await sync.shop.rows<{ order_id: string; units: number }>(
@@ -60,7 +60,7 @@ for (const status of ["REQUESTED", "OPEN", "DECLINED", "CANCELED"]) {
   });
 }
 
-test("M10: the label of a return under way is tied to it", async (context) => {
+test("M10: the label of an open return is matched to it", async (context) => {
   const [parcel] = await sync.shop.rows<{ tracking_number: string; order_id: string; return_id: string }>(
     `select t.tracking_number, t.order_id, t.return_id
        from return_tracking t join return_request r using (shop_key, order_id, return_id)
@@ -82,7 +82,7 @@ test("M10: the label of a return under way is tied to it", async (context) => {
   assert.deepEqual(shares, [{ order_id: parcel.order_id, label_minor: 999 }]);
 });
 
-test("the nightly run finds a return that has ended since, of which no webhook came", async () => {
+test("the nightly run finds a return that ended without a webhook", async () => {
   const { order } = (await sync.simulator.control("find-order", { with: "returnOpen" })) ?? { order: 0 };
   const { returns } = (await sync.simulator.control("order", { order })) as TrueOrder;
   for (const [index, { status }] of returns.entries()) {
@@ -101,7 +101,7 @@ test("the nightly run finds a return that has ended since, of which no webhook c
   assert.deepEqual(synced.map(withoutLabels), exported.map(withoutLabels));
 });
 
-/** What is no sum by lag day, and sums over orders and the days that they are of, on which units came back: no label is among them. */
+/** Columns that are no sums by lag day, and sums over orders and their days with returned units: labels do not affect them. */
 const OF_ORDERS: ReadonlySet<string> = new Set([
   "has_day_money",
   "year_months",

@@ -7,9 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openShopifySync } from "./support/shopify-sync.ts";
 
 type Between = {
-  /** What is asked instead. */
+  /** Changes the request's body. */
   asked?: (body: string) => string;
-  /** What is answered instead; it may take its time. */
+  /** Changes the answer, possibly after a delay. */
   answered?: (body: string, asked: string) => Promise<{ status: number; body: string }>;
 };
 
@@ -46,7 +46,7 @@ async function openBetween(
   return { settings: { url }, underWay: () => underWay };
 }
 
-/** Lets every page hold one record only. */
+/** Makes every page contain a single record. */
 const ONE_BY_ONE: Between = { asked: (body) => body.replaceAll(/\bfirst: \d+/g, "first: 1") };
 
 test("every connection is read to its end: pages of one record give the same rows", async (context) => {
@@ -102,7 +102,7 @@ test("every tracking number of a return is read, however many there are", async 
   }
 });
 
-test("no request outlives a run that another request has ended", async (context) => {
+test("when a request ends the run, no other request continues", async (context) => {
   const { simulator, connect } = await openShopifySync(context, { seed: 31, orders: 300, products: 12 });
   let pages = 0;
   const { settings, underWay } = await openBetween(context, simulator.url, {
@@ -124,7 +124,7 @@ test("no request outlives a run that another request has ended", async (context)
   assert.equal(underWay(), 0);
 });
 
-test("an answer that cannot be read is reported with the order that it is about", async (context) => {
+test("an unreadable answer is reported with its order", async (context) => {
   const { simulator, connect } = await openShopifySync(context, { seed: 31, orders: 40, products: 12 });
   const { settings } = await openBetween(context, simulator.url, {
     answered: async (body, asked) => ({

@@ -10,7 +10,7 @@ const REASON = new Error("stopped by somebody");
 
 const sync = use(() => startShopifySync({ seed: 21, orders: 180, products: 20 }));
 
-/** Runs until one run comes to its end; each one before is stopped after a random time. Returns how many were. */
+/** Runs until one run completes; the earlier ones are stopped after a random time. Returns how many were stopped. */
 async function syncInPieces(workspace: ShopifyWorkspace, kind: SyncKind, seed: number): Promise<number> {
   const random = randomOf(seed);
   for (let stopped = 0; ; stopped += 1) {
@@ -28,7 +28,7 @@ async function syncInPieces(workspace: ShopifyWorkspace, kind: SyncKind, seed: n
   }
 }
 
-test("runs that are stopped anywhere are continued, and end with the rows of an undisturbed one", async () => {
+test("runs that are stopped anywhere continue, and end with the rows of an undisturbed run", async () => {
   const undisturbed = await sync.connect();
   await undisturbed.sync("backfill");
   const pieces = await sync.connect();
@@ -41,7 +41,7 @@ test("runs that are stopped anywhere are continued, and end with the rows of an 
   assert.deepEqual(await pieces.cohorts(), await undisturbed.cohorts());
 });
 
-test("a backfill that is continued does not start its bulk operations or its pages again", async () => {
+test("a continued backfill does not repeat its bulk operations or pages", async () => {
   const workspace = await sync.connect();
   await sync.simulator.control("statistics", { reset: true });
   for (const stage of ["refunds", "tracking", "cohorts"]) await workspace.stopAt("backfill", stage);
@@ -58,7 +58,7 @@ test("a backfill that is continued does not start its bulk operations or its pag
   assert.deepEqual(await workspace.cohorts(), await undisturbed.cohorts());
 });
 
-test("what a webhook asks for while it is fetched stays asked for", async () => {
+test("a webhook's request for a record that is being fetched is kept", async () => {
   const workspace = await sync.connect();
   await workspace.sync("backfill");
   const [order = ""] = await workspace.orderIds();

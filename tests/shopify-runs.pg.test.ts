@@ -11,7 +11,7 @@ before(async () => {
   await workspace.sync("backfill");
 });
 
-/** As-of, version, source and readiness: what a run publishes beside its rows. */
+/** As-of, data version, source and readiness: what a run publishes besides its rows. */
 async function published() {
   const [row] = await sync.shop.rows<{
     as_of: Date;
@@ -27,7 +27,7 @@ async function published() {
   return row;
 }
 
-test("M5: a backfill is as of its beginning and makes the workspace ready", async () => {
+test("M5: the as-of of a backfill is its beginning, and it makes the workspace ready", async () => {
   const { as_of: asOf, readiness, status, synced } = await published();
   assert.equal(asOf.toISOString(), "2026-06-01T00:00:00.000Z");
   assert.deepEqual([readiness, status, synced], ["ready", "ok", asOf]);
@@ -59,7 +59,7 @@ test("tracking numbers and names of orders are those of the shop", async () => {
   assert.deepEqual(stored, expected);
 });
 
-test("M5: an incremental run without changes moves the as-of and nothing else", async () => {
+test("M5: an incremental run without changes only moves the as-of", async () => {
   const earlier = await published();
   const rows = await workspace.cohorts();
   await sync.simulator.control("clock", { advanceSeconds: 3600 });
@@ -70,7 +70,7 @@ test("M5: an incremental run without changes moves the as-of and nothing else", 
   assert.equal(counts["changed_orders"], 0);
 });
 
-test("a run over open returns reads their orders and leaves the as-of", async () => {
+test("a run over open returns reads their orders and does not change the as-of", async () => {
   const earlier = await published();
   const owners = await sync.simulator.control("label-owners", {});
   const open = new Set(
@@ -83,7 +83,7 @@ test("a run over open returns reads their orders and leaves the as-of", async ()
   assert.deepEqual((await published()).as_of, earlier.as_of);
 });
 
-test("an order that is gone goes, a product that is gone stays as it was last known", async () => {
+test("a deleted order is removed, a deleted product stays as last known", async () => {
   await sync.simulator.control("change", [
     { do: "deleteOrder", order: 9 },
     { do: "deleteProduct", product: 4 },
@@ -108,13 +108,13 @@ test("an order that is gone goes, a product that is gone stays as it was last kn
 
 const small = use(() => startShopifySync({ seed: 42, orders: 10, products: 25 }));
 
-test("a first run that is not a backfill is one all the same", async () => {
+test("a first run is a backfill, whatever kind was requested", async () => {
   const other = await small.connect();
   const { counts } = await other.sync("refresh");
   assert.equal(counts["orders"], 10);
 });
 
-test("settings name where families stand and what is used", async () => {
+test("settings define where families are found and what counts as used", async () => {
   const other = await small.connect();
   await other.sync("backfill", { settings: { familyTagPrefix: "season-", usedConditions: ["Refurbished"] } });
   const families = await small.shop.rows<{ family: string | null }>(

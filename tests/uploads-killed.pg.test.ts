@@ -23,7 +23,7 @@ import { eventually } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 import { importUpload } from "../src/sync/connectors/csv/import-upload.ts";
 
-/** SIGKILL of servers and workers at every point of an upload: it continues, and its import is all or nothing, once. */
+/** SIGKILL of servers and workers at every point of an upload: it continues, and is imported once, completely or not at all. */
 
 const service = use(startTestService);
 
@@ -37,7 +37,7 @@ function folderOfParts(parts: number): FolderFiles {
   return { ...SMALL_FOLDER, "order_lines.csv": csv("order_id,line_id,ordered_at,units,title", ...lines) };
 }
 
-test("a server that is killed at each part of an upload leaves it to the next one, which continues it", async (context) => {
+test("if a server is killed at each part of an upload, the next one continues it", async (context) => {
   const shop = await openUploadWorkspace(service);
   const folder = folderOfParts(2);
   const bodies = Object.entries(folder).map(([name, body]) => [name, Buffer.from(body)] as const);
@@ -121,7 +121,7 @@ async function statusOf(id: string): Promise<{ status: string; attempt: number }
   return rows[0] as { status: string; attempt: number };
 }
 
-/** Stops an import at its end: its last statement waits for a row that this holds. */
+/** Stops an import at its end: its last statement waits for a row that is locked here. */
 async function holdBeforeEnd({ tenant }: UploadWorkspace, id: string): Promise<() => Promise<void>> {
   const client = await service.database.connect();
   await client.query("begin");
@@ -135,7 +135,7 @@ async function holdBeforeEnd({ tenant }: UploadWorkspace, id: string): Promise<(
   };
 }
 
-test("a worker that is killed before, within and right before the end of an import leaves it to the next one", async (context) => {
+test("if a worker is killed before, during or right before the end of an import, the next one does it", async (context) => {
   const shop = await openUploadWorkspace(service);
   const folder = folderOfParts(2);
   const id = await shop.client.send(folder, "2026-06-30");
@@ -148,7 +148,7 @@ test("a worker that is killed before, within and right before the end of an impo
   assert.equal((await statusOf(id)).status, "importing");
   assert.deepEqual(await dataOf(service, shop.tenant), empty);
 
-  // All is stored and only the end is not recorded.
+  // Everything is stored and only the end is not recorded.
   const letGo = await takenAndHeld(shop, id);
   const second = await startedWorker(context);
   await eventually(() => waitsToFinish(), "the second worker's end", 60);
@@ -170,7 +170,7 @@ async function filesOf(id: string): Promise<string[]> {
   return (await readdir(tmpdir())).filter((name) => name.includes(id));
 }
 
-/** The row is held once the next worker has taken it up. */
+/** Locks the row after the next worker has taken the import. */
 async function takenAndHeld(shop: UploadWorkspace, id: string): Promise<() => Promise<void>> {
   let letGo: (() => Promise<void>) | null = null;
   const holding = eventually(async () => (await statusOf(id)).attempt === 2, "the second worker", 60).then(
@@ -185,14 +185,14 @@ async function takenAndHeld(shop: UploadWorkspace, id: string): Promise<() => Pr
 /** Nothing else waits in this database. */
 const waitsToFinish = async (): Promise<boolean> => (await countLockWaits(service.database)) > 0;
 
-/** As a killed worker of this machine leaves it. */
+/** Creates a folder as a killed worker of this machine leaves it. */
 async function makeLeftover(id: string): Promise<void> {
   await mkdir(join(tmpdir(), `returns-upload-${id}.${NO_PROCESS}-0a1b2c@${hostname()}`));
 }
 
 const NO_PROCESS = 2_147_483_646;
 
-test("a worker removes at its start what a killed one left of an import that another machine has taken over", async (context) => {
+test("at its start a worker removes leftovers of a killed one, even if another machine has taken over the import", async (context) => {
   const id = randomUUID();
   await makeLeftover(id);
   const worker = await startedWorker(context);
@@ -201,7 +201,7 @@ test("a worker removes at its start what a killed one left of an import that ano
   assert.deepEqual(await filesOf(id), []);
 });
 
-test("an import that every worker dies of is refused after three, with a sentence", async () => {
+test("an import that kills every worker is refused after three, with a sentence", async () => {
   const shop = await openUploadWorkspace(service);
   const id = await shop.client.send(SMALL_FOLDER);
   await service.database.query("update import_upload set attempt = 3 where upload_id = $1", [id]);
@@ -214,7 +214,7 @@ test("an import that every worker dies of is refused after three, with a sentenc
   assert.equal(await importedBy(service, shop, id), "imported");
 });
 
-test("an import whose workspace is to be erased when its turn comes waits until that is canceled", async () => {
+test("an import of a workspace that is to be erased waits until the erasure is canceled", async () => {
   const shop = await openUploadWorkspace(service);
   const { shopKey } = shop.tenant;
   const id = await shop.client.send(SMALL_FOLDER);

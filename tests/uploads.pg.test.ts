@@ -26,7 +26,7 @@ import { messageOf } from "./support/webhooks.ts";
 import { DEFAULT_RETENTION } from "./support/worker.ts";
 import { keepInOrder } from "../src/worker/upkeep.ts";
 
-/** A folder of CSV or Parquet files sent by browser: its parts, its limits, and the import that a worker makes of it. */
+/** A folder of CSV or Parquet files uploaded by browser: its parts, its limits, and its import by a worker. */
 let shop: UploadWorkspace;
 
 async function fresh(): Promise<UploadWorkspace> {
@@ -101,7 +101,7 @@ test("a Parquet file is imported, and the page counts the amounts that were roun
   );
 });
 
-test("a part may come twice and in any order; with other bytes, another size or beyond the end it is refused", async () => {
+test("a part may be sent twice and in any order; with other bytes, another size or beyond the end it is refused", async () => {
   const { client } = await fresh();
   const body = randomBytes(2 * PART_BYTES + 10);
   const [first, second, third] = partsOf(body) as [Buffer, Buffer, Buffer];
@@ -135,7 +135,7 @@ test("a part may come twice and in any order; with other bytes, another size or 
   assert.equal(tooLong.status, 413);
 });
 
-test("names are from a fixed list, wherever they stand", async () => {
+test("file names are from a fixed list, in every request", async () => {
   const { client } = await fresh();
   for (const name of [
     "../order_lines.csv",
@@ -167,7 +167,7 @@ test("names are from a fixed list, wherever they stand", async () => {
   await refused(client.replace(id, "../x.csv", 4), 400, /is not a file of an import/u);
 });
 
-test("no file, an empty one, one twice, too much, a day to come and an invalid size are refused", async () => {
+test("no file, an empty file, a repeated file, too many bytes, a future day and an invalid size are refused", async () => {
   const { client } = await fresh();
   await refused(client.start([]), 400, /Choose at least one file/u);
   await refused(client.start([["returns.csv", 0]]), 400, /returns\.csv is empty/u);
@@ -196,7 +196,7 @@ test("no file, an empty one, one twice, too much, a day to come and an invalid s
   await refused(client.replace(id, "returns.csv", 1), 400, /an upload takes at most 2 GB/u);
 });
 
-test("of many who begin at once one does; a second one begins when the first is canceled", async () => {
+test("of many concurrent uploads of a workspace one begins; a second one can begin when the first is canceled", async () => {
   const { client } = await fresh();
   const answers = await Promise.all(Array.from({ length: 8 }, () => client.start([["returns.csv", 5]])));
   const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other);
@@ -211,7 +211,7 @@ test("of many who begin at once one does; a second one begins when the first is 
   await idOf(await client.start([["returns.csv", 5]]));
 });
 
-test("after 24 hours an upload takes nothing more, and the next one can begin", async () => {
+test("after 24 hours an upload accepts no parts, and the next one can begin", async () => {
   const { client, tenant } = await fresh();
   const id = await idOf(await client.start([["returns.csv", 5]]));
   await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
@@ -225,7 +225,7 @@ test("after 24 hours an upload takes nothing more, and the next one can begin", 
   assert.match(await pageText(id), /This upload has expired/u);
 });
 
-test("an upload of another workspace and none at all give the same bytes, on the page and for every action", async () => {
+test("an upload of another workspace and a missing one give the same bytes, on the page and for every action", async () => {
   const other = await fresh();
   const foreign = await idOf(await other.client.start([["returns.csv", 5]]));
   const { client } = await fresh();
@@ -248,7 +248,7 @@ test("an upload of another workspace and none at all give the same bytes, on the
   assert.deepEqual(malformed, missing);
 });
 
-test("other sites, viewers and strangers send nothing", async () => {
+test("other sites, viewers and strangers cannot upload", async () => {
   const { client, sender, tenant } = await fresh();
   const id = await idOf(await client.start([["returns.csv", 5]]));
   const bytes = Buffer.from("abcde");
@@ -293,7 +293,7 @@ test("a workspace with a connected store is refused before anything is sent", as
   await refused(client.replace(id, "returns.csv", 5), 409, /gets its orders and products from shopify/u);
 });
 
-test("a server takes in two parts of a workspace at once, and asks for the others again", async () => {
+test("a server accepts two parts of a workspace at once, and the client must send others again", async () => {
   const { client } = await fresh();
   const body = randomBytes(12 * PART_BYTES);
   const id = await idOf(await client.start([["order_lines.csv", body.length]]));
@@ -338,7 +338,7 @@ afterEach(() => {
   for (const { close } of opened.splice(0)) close();
 });
 
-test("nobody who may send no parts keeps others from it, and no workspace another", async () => {
+test("parts of unauthorized senders do not block others, and no workspace blocks another", async () => {
   const { client } = await fresh();
   const id = await idOf(await client.start([["returns.csv", 5]]));
   const other = await fresh();
@@ -355,7 +355,7 @@ test("nobody who may send no parts keeps others from it, and no workspace anothe
   await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
 });
 
-test("a member of many workspaces holds two places in all", async () => {
+test("a member of many workspaces may send two parts at once in all", async () => {
   const shops = await Promise.all(Array.from({ length: 6 }, () => openUploadWorkspace(service)));
   const place = `imports/${randomUUID()}/parts/returns.csv/0`;
   const statuses: (number | null)[] = [];
@@ -370,7 +370,7 @@ test("a member of many workspaces holds two places in all", async () => {
   await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
 });
 
-test("a part whose connection ends before its sender is known takes no place", async () => {
+test("a part whose connection ends before its sender is known does not count", async () => {
   const { client, sender } = await fresh();
   const id = await idOf(await client.start([["returns.csv", 5]]));
   for (let count = 0; count < 24; count += 1) {
@@ -384,7 +384,7 @@ test("a part whose connection ends before its sender is known takes no place", a
   await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
 });
 
-test("files that hold no rows are refused", async () => {
+test("files without rows are refused", async () => {
   const { client } = await fresh();
   const id = await client.send({ "returns.csv": csv("return_id,order_id,line_id,status,units") });
   assert.equal(await importedBy(service, shop, id), "refused");
@@ -403,7 +403,7 @@ async function refusedRows({ client }: UploadWorkspace, id: string): Promise<Rec
   return parse(await answer.text(), { columns: true });
 }
 
-test("refused rows are reported by file, line, column and what is allowed; nothing is imported until they are left out", async () => {
+test("refused rows are reported with file, line, column and what is allowed; nothing is imported until they are left out", async () => {
   const own = await fresh();
   const id = await own.client.send({
     "order_lines.csv": csv(LINES, GOOD, BAD),
@@ -440,7 +440,7 @@ test("refused rows are reported by file, line, column and what is allowed; nothi
   assert.equal(lines.length, 1);
 });
 
-test("a corrected file replaces its own alone, and the upload is imported", async () => {
+test("a corrected file replaces only that file, and the upload is imported", async () => {
   const own = await fresh();
   const { client } = own;
   const id = await client.send({ ...SMALL_FOLDER, "order_lines.csv": csv("order_id,units", "o1,2") });
@@ -465,7 +465,7 @@ test("a corrected file replaces its own alone, and the upload is imported", asyn
   assert.deepEqual(await dataOf(service, own.tenant), await dataOf(service, atOnce.tenant));
 });
 
-test("of very many refused rows the page shows 200, and the file has all", async () => {
+test("of very many refused rows the page shows 200, and the download has all", async () => {
   const own = await fresh();
   const id = await own.client.send({ "order_lines.csv": csv(LINES, ...Array<string>(1500).fill(BAD)) });
   assert.equal(await importedBy(service, own, id), "refused");
@@ -485,7 +485,7 @@ test("hostile text of a refused row stays text", async () => {
   assert.doesNotMatch(page, /<script>alert|<img src=x/u);
 });
 
-test("upkeep ends what has expired, removes its parts, and forgets it after 30 days", async () => {
+test("upkeep ends expired uploads, deletes their parts, and the uploads after 30 days", async () => {
   const own = await fresh();
   const { shopKey } = own.tenant;
   const id = await own.client.send({ "order_lines.csv": csv(LINES, BAD) });

@@ -15,7 +15,7 @@ const simulator = use(() => startShopifySimulator({ ...APP, orders: 10, products
 
 const rowsByTable = (shopKey: number) => countRowsByTable(service.database, shopKey);
 
-/** A workspace with a row in every table, connected to a shop that does not take its token unless it is a right one. */
+/** A workspace with a row in every table, connected to a shop that rejects its token unless given a valid one. */
 async function fullWorkspace(shop: string, secrets: Record<string, string> = {}): Promise<number> {
   const { shopKey } = await createTenant(service.database);
   await seedSmallStore(service.database, shopKey);
@@ -71,7 +71,7 @@ test("privacy requests whose payload is of another shop than their header remove
   assert.equal((await rowsByTable(shopKey))["workspace"], 1);
 });
 
-test("a signed customers/redact that is sent again as shop/redact erases nothing", async () => {
+test("a signed customers/redact that is replayed as shop/redact erases nothing", async () => {
   const shop = "forged.myshopify.com";
   const shopKey = await fullWorkspace(shop);
   const payload = { shop_id: 1, shop_domain: shop, customer: { id: 191 }, orders_to_redact: [1001] };
@@ -101,7 +101,7 @@ test("shop/redact of a shop whose token still works erases nothing, which is log
   assert.ok(service.logs.some((line) => line.includes("shop/redact erased nothing") && line.includes(shop)));
 });
 
-test("shop/redact is asked for again while the platform cannot say whether the app is installed", async () => {
+test("shop/redact is answered so that it is sent again while the platform cannot say whether the app is installed", async () => {
   const shop = "silent.myshopify.com";
   const { shopKey } = await createTenant(service.database);
   await connectShop(service, shopKey, shop, {}, "http://127.0.0.1:1");
@@ -120,7 +120,7 @@ test("shop/redact is asked for again while the platform cannot say whether the a
   assert.equal((await rowsByTable(shopKey))["workspace"], 0);
 });
 
-test("shop/redact of before the shop was connected again deletes nothing, and that is recorded", async () => {
+test("shop/redact from before the shop was connected again deletes nothing, and that is recorded", async () => {
   const shop = "returning.myshopify.com";
   const shopKey = await fullWorkspace(shop);
   const triggeredAt = "2026-06-30T23:59:59.123456789Z";
@@ -170,7 +170,7 @@ test("shop/redact waits for a run that is writing, and leaves nothing of what it
   assert.deepEqual(left, []);
 });
 
-test("what customers ask for is recorded once and without the customer", async () => {
+test("customers' privacy requests are recorded once and without the customer", async () => {
   const shop = "asking.myshopify.com";
   const { shopKey } = await createTenant(service.database);
   await connectShop(service, shopKey, shop);
@@ -194,7 +194,7 @@ test("what customers ask for is recorded once and without the customer", async (
   assert.ok(!service.logs.join("").includes("someone"));
 });
 
-test("a privacy request of a shop that is not known is done already", async () => {
+test("a privacy request of an unknown shop is accepted without an action", async () => {
   const shop = "unknown.myshopify.com";
   const named = { shop_id: 1, shop_domain: shop };
   const payloads = {

@@ -73,7 +73,7 @@ describe("signature and shop", () => {
     assert.deepEqual(await pendingOf(own.shopKey), ["order gid://shopify/Order/1001"]);
   });
 
-  test("a shop that no workspace is connected to learns it, behind the signature only", async () => {
+  test("a delivery of an unconnected shop is told so only if its signature is valid", async () => {
     const delivery = { topic: "orders/updated", shop: "stranger.myshopify.com", payload: ORDER };
     const response = await sendWebhook(service, delivery);
     assert.equal(response.status, 404);
@@ -129,7 +129,7 @@ describe("what is fetched again", () => {
   }
 
   for (const [topic, payload, pending] of cases) {
-    test(`${topic} of ${Object.keys(payload).join()} asks for ${pending.join() || "a run"}`, async () => {
+    test(`${topic} with ${Object.keys(payload).join()} requests ${pending.join() || "a run"}`, async () => {
       const { shop, shopKey } = await connectedShop();
       assert.equal((await sendWebhook(service, { topic, shop, payload })).status, 200);
       assert.deepEqual(await pendingOf(shopKey), pending);
@@ -160,13 +160,13 @@ describe("what is fetched again", () => {
     assert.ok((await waitOf()) < 0.1, "a person does not wait");
   });
 
-  test("a topic that nobody asked for is taken and changes nothing", async () => {
+  test("an unrequested topic is accepted and changes nothing", async () => {
     const { shop, shopKey } = await connectedShop();
     assert.equal((await sendWebhook(service, { topic: "carts/create", shop, payload: {} })).status, 200);
     assert.deepEqual([await pendingOf(shopKey), await requestsOf(shopKey)], [[], []]);
   });
 
-  test("a delivery that comes five times at once has its effect once", async () => {
+  test("a delivery that arrives five times at once has its effect once", async () => {
     const { shop, shopKey } = await connectedShop();
     const delivery = { topic: "orders/updated", shop, payload: ORDER, webhookId: "the-same" };
     const answers = await Promise.all(Array.from({ length: 5 }, () => sendWebhook(service, delivery)));
@@ -212,7 +212,7 @@ describe("the app's installation", () => {
     assert.deepEqual(audit, [{ action: "source.uninstalled", actor: "shopify" }]);
   });
 
-  test("one of before the shop was connected again ends nothing", async () => {
+  test("one from before the shop was connected again ends nothing", async () => {
     const { shop, shopKey } = await connectedShop();
     const payload = { id: 1, myshopify_domain: shop };
     const late = { topic: "app/uninstalled", shop, payload, triggeredAt: "2026-06-30T23:59:59.123456789Z" };
@@ -230,7 +230,7 @@ describe("the app's installation", () => {
     assert.equal((await stateOf(shopKey))?.["has_secrets"], true);
   });
 
-  test("a changed subscription is asked for, whatever the delivery says of it", async () => {
+  test("a changed subscription is read from the platform, whatever the delivery says", async () => {
     const { shop, shopKey } = await connectedShop();
     const subscription = { admin_graphql_api_id: "gid://shopify/AppSubscription/9", status: "CANCELLED" };
     const payload = { app_subscription: subscription };
@@ -240,7 +240,7 @@ describe("the app's installation", () => {
     assert.equal((await stateOf(shopKey))?.["billing_status"], "active");
   });
 
-  test("without a connection nothing is believed: deletions wait for the next one", async () => {
+  test("without a connection deliveries change nothing: deletions wait for the next connection", async () => {
     const { shop, shopKey } = await connectedShop();
     const uninstalled = { topic: "app/uninstalled", shop, payload: { id: 1, myshopify_domain: shop } };
     await sendWebhook(service, uninstalled);
@@ -254,7 +254,7 @@ describe("the app's installation", () => {
     assert.deepEqual(await requestsOf(shopKey), []);
   });
 
-  test("a shop that refuses our credentials is not asked again, but what it tells is kept", async () => {
+  test("a shop that refuses the credentials is not read again, but its deliveries are kept", async () => {
     const { shop, shopKey } = await connectedShop();
     await service.database.query("update data_source set status = 'disconnected' where shop_key = $1", [
       shopKey,
@@ -315,7 +315,7 @@ test("a signed body of one topic is refused under every other, and one without w
   assert.equal((await stateOf(shopKey))?.["has_secrets"], true);
 });
 
-test("a body that is sent once has its effect once within a day, whatever its id", async () => {
+test("a body has its effect once within a day, whatever its id", async () => {
   const { shop, shopKey } = await connectedShop();
   const deleted = { topic: "orders/delete", shop, payload: { id: 1001 } };
   const answers = await Promise.all(Array.from({ length: 5 }, () => sendWebhook(service, deleted)));
@@ -329,7 +329,7 @@ test("a body that is sent once has its effect once within a day, whatever its id
   assert.deepEqual(await requestsOf(shopKey), ["refresh 2 webhook"]);
 });
 
-test("a record that changes twice tells the same twice, and is fetched again", async () => {
+test("a record that changes twice sends the same body twice, and is fetched again", async () => {
   const { shop, shopKey } = await connectedShop();
   for (const topic of ["orders/updated", "returns/close"]) {
     const payload = payloads[topic];
@@ -339,7 +339,7 @@ test("a record that changes twice tells the same twice, and is fetched again", a
   assert.deepEqual(await requestsOf(shopKey), ["refresh 4 webhook"]);
 });
 
-test("what no secret has signed is refused before the database is asked", async () => {
+test("a delivery that no secret has signed is refused without a query", async () => {
   const client = await service.database.connect();
   try {
     await client.query("begin");
@@ -358,7 +358,7 @@ const ORDERS = [1, 2, 3].map((number) =>
   orderWithReturn(number, { orderName: `#100${number}`, ...tracking(number, `PARCEL-${number}`) }),
 );
 
-/** By its parcel, by the order's name, and by the order itself. */
+/** Labels that name a parcel, the order's name, and the order itself. */
 const LABELS = [
   { labelId: "by-parcel", trackingNumber: "PARCEL-1" },
   { labelId: "by-name", orderName: "#1001" },
@@ -415,7 +415,7 @@ test("customers/redact removes the names and parcels of the customer's orders, a
   assert.deepEqual(await sharesOf(shopKey), shares);
 });
 
-test("an order that is read after its customer asked to be forgotten is stored without names", async () => {
+test("an order that is read after its customer was redacted is stored without names", async () => {
   const { shop, shopKey } = await connectedShop();
   const payload = { shop_id: 1, shop_domain: shop, customer: { id: 191 }, orders_to_redact: [1, 2] };
   assert.equal((await sendWebhook(service, { topic: "customers/redact", shop, payload })).status, 200);

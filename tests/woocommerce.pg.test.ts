@@ -66,7 +66,7 @@ async function connect(simulator: Shop, settings: Record<string, unknown> = {}, 
   return { shopKey, sync };
 }
 
-/** What answers are made of, without what an import folder cannot say. */
+/** The rows from which answers are computed, without what an import folder cannot contain. */
 async function served(shopKey: number) {
   const dump = await shop.dump(shopKey);
   const { order_document: _documents, amount_refund: _amounts, ...rest } = dump;
@@ -115,7 +115,7 @@ describe("a synced shop and an import of the same shop", () => {
   }
 });
 
-test("a run that is aborted at any page goes on where it was, to the same rows", async (context) => {
+test("a run that is aborted at any page continues there, to the same rows", async (context) => {
   const { simulator, shopKey, sync } = await open(context, { seed: 7, orders: 230 });
   let asked = 0;
   for (let isDone = false; !isDone;) {
@@ -134,7 +134,7 @@ test("a run that is aborted at any page goes on where it was, to the same rows",
   await assertEqualToShop(simulator, shopKey);
 });
 
-test("orders that leave the list while it is read hide none behind them", async (context) => {
+test("no order is skipped when others leave the list while it is read", async (context) => {
   for (const [index, count] of [1, 4, 5, 6, 40].entries()) {
     const { simulator, shopKey, sync } = await open(context, { seed: 20 + index, orders: 320 });
     const first = simulator.world.orders.slice(0, count).map(({ id }) => id);
@@ -155,7 +155,7 @@ test("orders that leave the list while it is read hide none behind them", async 
   }
 });
 
-test("faults of the shop are survived; what it cannot answer leaves the data as it was", async (context) => {
+test("temporary faults of the shop are survived; permanent ones leave the data unchanged", async (context) => {
   const { simulator, shopKey, sync } = await open(context, { seed: 9 });
   for (const kind of ["status_500", "status_429", "html", "half", "slow", "cut"] as const) {
     simulator.control.fail(kind, 1, 1);
@@ -203,7 +203,7 @@ async function hostile(context: TestContext, answer: Answer) {
   );
   context.after(() => server.stop());
   const place = { url: server.url, key: "ck_any:cs_any", state: { now: "2026-06-01" } };
-  // Long answers take their time.
+  // Long answers take a while.
   return { server, ...(await connect(place, {}, createWooConnector({ timeoutMs: 30_000, tries: 1 }))) };
 }
 
@@ -220,7 +220,7 @@ const orderOf = (id: number, values: object = {}, line: object = {}) => ({
   ...values,
 });
 
-test("a hostile shop ends its own run in one sentence, and no list of it is endless", async (context) => {
+test("a hostile shop ends only its own run, in one sentence, and no list is read endlessly", async (context) => {
   const numbers = Array.from({ length: 100 }, (_, index) => index + 1);
   const none = { categories: [], tags: [], images: [], attributes: [] };
   const product = { id: 1, name: "A", type: "variable", ...none };
@@ -249,7 +249,7 @@ test("a hostile shop ends its own run in one sentence, and no list of it is endl
   }
 });
 
-test("ids without end are refused before they fill the disk, also where pages seem to lose what was read", async (context) => {
+test("endless ids are refused before they fill the disk, also if pages seem to lose what was read", async (context) => {
   let newest = 9_999_900;
   for (const [place, firstOf] of [
     [{ lastId: 9_999_990, offset: 9_999_980 }, (offset: number) => offset],
@@ -266,7 +266,7 @@ test("ids without end are refused before they fill the disk, also where pages se
   }
 });
 
-test("a total that lies, pages of other lengths than were asked for, and halves of characters lose no order", async (context) => {
+test("wrong totals, pages of unexpected length, and lone surrogates lose no order", async (context) => {
   const all = Array.from({ length: 250 }, (_, index) => orderOf(index + 1, { number: "\u0000\ud800 1" }));
   for (const mostPerPage of [Infinity, 40]) {
     const { shopKey, sync } = await hostile(context, (route, query) => {
@@ -285,14 +285,14 @@ test("a total that lies, pages of other lengths than were asked for, and halves 
   }
 });
 
-test("variations of a shop that gives short pages are all read", async (context) => {
+test("all variations are read from a shop that sends short pages", async (context) => {
   const { simulator, shopKey, sync } = await open(context, { seed: 21, orders: 10 });
   simulator.state.mostPerPage = 3;
   await sync("backfill");
   await assertEqualToShop(simulator, shopKey);
 });
 
-test("M5: changes come with the next poll, which alone moves the as-of", async (context) => {
+test("M5: changes arrive with the next poll, and only polls move the as-of", async (context) => {
   const { simulator, shopKey, sync } = await open(context, { seed: 11, orders: 80 });
   await sync("backfill");
   const completed = simulator.world.orders.filter(
@@ -319,7 +319,7 @@ test("M5: changes come with the next poll, which alone moves the as-of", async (
   assert.match(JSON.stringify(await cursorOf(shopKey)), /2026-06-01T02:00:00/u);
 });
 
-test("a deleted refund, and an order that was deleted past the trash, are found within a day", async (context) => {
+test("a deleted refund, and an order that was deleted permanently, are found within a day", async (context) => {
   const { simulator, shopKey, sync } = await open(context, { seed: 12, orders: 120 });
   const young = simulator.world.orders.filter(
     ({ createdAt, isTrashed, status }) => createdAt > "2026-03-01" && !isTrashed && status === "completed",
@@ -338,7 +338,7 @@ test("a deleted refund, and an order that was deleted past the trash, are found 
   await assertEqualToShop(simulator, shopKey);
 });
 
-test("orders with a status of a plugin that is not active for a while stay", async (context) => {
+test("orders with a status of a temporarily inactive plugin are kept", async (context) => {
   const { simulator, shopKey, sync } = await open(context, { seed: 17, orders: 200 });
   const shipped = simulator.world.orders.filter(
     ({ status, isTrashed }) => status === "shipped" && !isTrashed,
@@ -354,7 +354,7 @@ test("orders with a status of a plugin that is not active for a while stay", asy
   await assertEqualToShop(simulator, shopKey);
 });
 
-test("a WooCommerce that is switched off during a run ends it: no order is gone, no variation is missed", async (context) => {
+test("if WooCommerce is deactivated during a run, the run ends: no order is removed, no variation is missed", async (context) => {
   const { simulator, shopKey, sync } = await open(context, { seed: 19, orders: 20 });
   const { control, state, world } = simulator;
   await sync("backfill");
@@ -363,7 +363,7 @@ test("a WooCommerce that is switched off during a run ends it: no order is gone,
   const renamed = world.products.find(({ type, isTrashed }) => type === "variable" && !isTrashed);
   if (hidden === undefined || renamed?.variants[0] === undefined) throw new Error("the shop has too little");
   control.tick(7200);
-  // No list has it, so it is asked for by itself.
+  // It is in no list, so it is requested individually.
   state.unknownStatus = "shipped";
   control.set(hidden.id, { status: "shipped" });
   renamed.variants[0].sku = "RENAMED";
@@ -395,7 +395,7 @@ test("a backfill reads orders in the trash in pages, not one by one", async (con
   assert.deepEqual(alone, []);
 });
 
-test("an unfinished backfill that was given up leaves nothing of it behind", async (context) => {
+test("an abandoned backfill leaves nothing behind", async (context) => {
   const { simulator, shopKey, sync } = await open(context, { seed: 13, orders: 230 });
   await sync("backfill");
   const worker = new AbortController();
@@ -446,7 +446,7 @@ describe("connecting", () => {
       signal: new AbortController().signal,
     });
 
-  test("a shop says who and in which currency it is; what is wrong is one sentence", async (context) => {
+  test("a shop states its name and currency; an error is one sentence", async (context) => {
     const { simulator } = await open(context, { seed: 2, orders: 3 });
     const account = new URL(simulator.url).host;
     assert.deepEqual(await ask(simulator), { account, currencyCode: "EUR", notes: [] });
@@ -499,7 +499,7 @@ describe("connecting", () => {
     assert.equal((await connector.check(place)).account, new URL(server.url).host);
   });
 
-  test("names of shops are https addresses", () => {
+  test("shops are named by https addresses", () => {
     const { shops } = connector;
     assert.deepEqual(shops?.find("Shop.example/Store/"), { shop: null, url: "https://shop.example/Store" });
     for (const name of [
@@ -546,7 +546,7 @@ describe("webhooks", () => {
     );
   });
 
-  test("are registered once, pinged, and wake a run only when the shop has signed them", async (context) => {
+  test("are registered once, pinged, and request a run only if the shop has signed them", async (context) => {
     const { simulator } = await open(context, { seed: 4, orders: 5 });
     const { shopKey } = await createTenant(service.database);
     const secrets = { consumerKey: simulator.key };

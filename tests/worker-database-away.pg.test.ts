@@ -18,7 +18,7 @@ const control = use(openControlDatabase);
 
 type Backfill = { shopKey: number; newest: () => ReturnType<typeof findRunSince> };
 
-test("a worker whose database is away in the middle of a backfill ends it afterwards, with the rows of an undisturbed one", async (context) => {
+test("a worker that loses its database during a backfill completes it afterwards, with the rows of an undisturbed one", async (context) => {
   const { database, pool } = control;
   const url = new URL(control.url);
   const proxy = await startFaultProxy(Number(url.port));

@@ -19,7 +19,7 @@ import {
 } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
-/** A worker and a workspace that is going to be erased. */
+/** A worker and a workspace that is scheduled for erasure. */
 
 const control = use(openControlDatabase);
 
@@ -36,7 +36,7 @@ const requestsOf = (shopKey: number) =>
     shopKey,
   ]);
 
-test("a run under way stops, none begins, and when it is taken back the run continues", async () => {
+test("a running sync stops and none begins; after a cancellation the run continues", async () => {
   const { shopKey, domain } = await connectedShop(control, [["loop", "label_cost"]]);
   const { database } = control;
   let isBlocking = true;
@@ -72,7 +72,7 @@ test("a run under way stops, none begins, and when it is taken back the run cont
   );
 });
 
-test("upkeep, as the schedule starts it, erases what is due", async () => {
+test("scheduled upkeep erases workspaces that are due", async () => {
   const { shopKey, domain } = await connectedShop(control, [["loop", "label_cost"]]);
   const { database } = control;
   const workspace = await requireWorkspace(database, domain);

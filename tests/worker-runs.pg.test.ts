@@ -15,7 +15,7 @@ import { serviceEnvironment } from "./support/service.ts";
 import { before, use } from "./support/use.ts";
 
 const control = use(openControlDatabase);
-/** For looking on: the workers' own connections are killed here. */
+/** For the test's own queries: the workers' connections are killed here. */
 const watching = use(() => openWatching(control));
 let pages: PageSource;
 before(async () => {
@@ -60,7 +60,7 @@ function assertOneAtATime(runs: readonly RunRow[]): void {
   });
 }
 
-test("a connection's backfill makes its workspace ready, and its history counts what it read", async () => {
+test("a connection's backfill makes its workspace ready, and the history counts the read records", async () => {
   const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
   assert.equal(await readinessOf(shopKey), "installing");
   pages.hold(3);
@@ -104,7 +104,7 @@ test("a burst of requests collapses into the run that is active and one after it
   assertOneAtATime(runs);
 });
 
-test("kinds that are asked for at once each get their run, the backfill first", async () => {
+test("each kind that is requested at once gets its run, the backfill first", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   for (const kind of ["refresh", "incremental", "backfill", "open_returns"] as const)
     await ask(shopKey, kind);
@@ -116,7 +116,7 @@ test("kinds that are asked for at once each get their run, the backfill first", 
   assertOneAtATime(runs);
 });
 
-test("a run that fails is tried again after growing waits, and says why until it succeeds", async () => {
+test("a failed run is retried after growing waits, and shows the reason until it succeeds", async () => {
   const { shopKey } = await connectedShop(control, [
     ["shopify", "store"],
     ["loop", "label_cost"],
@@ -144,7 +144,7 @@ test("a run that fails is tried again after growing waits, and says why until it
   assert.deepEqual([connection?.status, connection?.last_error], ["ok", null]);
 });
 
-test("a refused token disconnects its source alone and is not tried again; connecting again repairs it", async () => {
+test("a refused token disconnects only its source and is not retried; connecting again repairs it", async () => {
   const shop = await connectedShop(control, [["shopify", "store"]]);
   const other = await connectedShop(control, [["shopify", "store"]]);
   const { shopKey } = shop;
@@ -176,7 +176,7 @@ test("a refused token disconnects its source alone and is not tried again; conne
   });
 });
 
-test("a failing label source hurts neither the store's source nor the workspace", async () => {
+test("a failing label source affects neither the store's source nor the workspace", async () => {
   const { shopKey } = await connectedShop(control, [
     ["shopify", "store"],
     ["loop", "label_cost"],
@@ -187,7 +187,7 @@ test("a failing label source hurts neither the store's source nor the workspace"
   };
   await ask(shopKey, "backfill");
   await ask(shopKey, "backfill", "loop");
-  // Nothing is tried a second time while the first failure is looked at.
+  // No retry while the first failure is checked.
   await withWorker(
     { ...options(), connectors: [pageConnector(pages, "shopify", "store"), broken], firstRetryMs: 60_000 },
     async () => {
@@ -203,7 +203,7 @@ test("a failing label source hurts neither the store's source nor the workspace"
   assert.match(line, /worker-runs\.pg\.test\.ts/u, "the log has the stack");
 });
 
-test("a worker that stops hands its run on: the next one continues where it was", async () => {
+test("a worker that stops releases its run, and the next one continues it", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   pages.hold(5);
   pages.records = 10;
@@ -235,7 +235,7 @@ test("a worker that stops hands its run on: the next one continues where it was"
   assert.ok(askedOf().length <= 11, `no page but the one under way was asked for twice: ${askedOf().join()}`);
 });
 
-test("a run that has had its turn hands its place on while others wait, and goes on after them", async () => {
+test("a run that has had its share of time gives way to waiting ones, and continues after them", async () => {
   const [slow, other] = [
     await connectedShop(control, [["shopify", "store"]]),
     await connectedShop(control, [["shopify", "store"]]),
@@ -270,7 +270,7 @@ test("a run that has had its turn hands its place on while others wait, and goes
   assert.equal(await interruptedRunsOf(slow.domain), 0, "nothing that an operator should look at");
 });
 
-test("a worker whose connections are killed again and again goes on, and brings every run to its end", async () => {
+test("a worker whose connections are killed repeatedly keeps working, and completes every run", async () => {
   const shops = await Promise.all(
     Array.from({ length: 3 }, () => connectedShop(control, [["shopify", "store"]])),
   );
@@ -314,7 +314,7 @@ async function killConnections(): Promise<void> {
   await watching.rows({ name: "test_kill", text }, []);
 }
 
-test("runs that changed nothing are counted by day, and failures, changes and the newest keep a row", async () => {
+test("runs without changes are counted by day; failures, runs with changes and the newest keep a row", async () => {
   const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
   const place = { shopKey, source: "shopify" };
   let outcome: () => SyncOutcome = () => ({ counts: {}, notes: [], isChanged: false });

@@ -63,7 +63,7 @@ const requests = async (): Promise<string[]> => {
   return rows.map((row) => row.text);
 };
 
-test("a connection that was never read gets a backfill, later what has changed; a refused one waits", async () => {
+test("a connection that was never read gets a backfill, later incremental runs; a refused one waits", async () => {
   const both = [
     ["shopify", "store"],
     ["loop", "label_cost"],
@@ -122,7 +122,7 @@ test("every workspace's alerts are evaluated, past one that fails", async () => 
   assert.equal((await alerts()).length, 3, "told once each");
 });
 
-test("upkeep forgets runs after 90 days, those of webhooks and deliveries after 7, and nothing that is open", async () => {
+test("upkeep deletes runs after 90 days, those of webhooks and deliveries after 7, and no open ones", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   await control.pool.query(
     `insert into sync_run (shop_key, run_id, source, kind, requested_by, status, started_at)
@@ -151,7 +151,7 @@ test("upkeep forgets runs after 90 days, those of webhooks and deliveries after 
   assert.deepEqual(deliveries.rows, [{ webhook_id: "new" }]);
 });
 
-test("each task is due at its times of the day, in UTC: but upkeep they are for workers of the version before", async () => {
+test("each task is due at its times of the day, in UTC; all but upkeep are for workers of the previous version", async () => {
   const { rows } = await control.pool.query<{ task: string; times: string[] }>(
     `select s.task, array_agg(distinct to_char(date_bin(s.period, minute, s.first_at) at time zone 'UTC', 'HH24:MI'))
               filter (where date_bin(s.period, minute, s.first_at) = minute) as times
@@ -170,14 +170,14 @@ test("each task is due at its times of the day, in UTC: but upkeep they are for 
   });
 });
 
-/** The upkeep of the installation has been missed for some time: twelve times or more. */
+/** Makes the installation's upkeep overdue, by twelve times or more. */
 async function missUpkeep(): Promise<void> {
   // Computed here: a Citus refuses intervals of a column in an update.
   const doneUntil = new Date(Date.now() - 12 * 3_600_000);
   await control.pool.query("update schedule set done_until = $1 where task = 'upkeep'", [doneUntil]);
 }
 
-/** How often the store's backfill was asked for: once by each time that the clock had it due. */
+/** How often the store's backfill was requested: once each time that it was due. */
 async function askedFor(shopKey: number): Promise<number> {
   const text = "select asked from sync_request where shop_key = $1";
   const { rows } = await control.pool.query<{ asked: string }>(text, [shopKey]);
@@ -188,10 +188,10 @@ const isDone = async (): Promise<boolean> =>
   (await control.pool.query("select from schedule where task = 'upkeep' and done_until > now() - period"))
     .rows.length === 1;
 
-/** Its run fails, and its request stays to be counted. */
+/** A worker whose runs fail, so that requests stay and can be counted. */
 const scheduled = () => ({ ...workerOptions(control, [], logs), hasSchedule: true, firstRetryMs: 600_000 });
 
-test("of several workers one does what is due by the clock, once for all the times that were missed", async () => {
+test("one of several workers does a due task, once for all missed times", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   await missUpkeep();
   await makeDue(control, "stores");
@@ -199,7 +199,7 @@ test("of several workers one does what is due by the clock, once for all the tim
     withWorker(scheduled(), () =>
       withWorker(scheduled(), async () => {
         await eventually(isDone, "the task");
-        // Each worker has looked several times more by then.
+        // By then each worker has polled several more times.
         await eventually(async () => (await takeDueTask(control.database)) === null, "nothing is due");
         await eventually(
           async () =>
@@ -212,7 +212,7 @@ test("of several workers one does what is due by the clock, once for all the tim
   );
 });
 
-test("a task belongs to the worker that does it, and to the next one when that is killed", async () => {
+test("a task belongs to the worker that does it, and if that is killed to the next one", async () => {
   await missUpkeep();
   const killed = control.database.transaction(async (connection) => {
     const due = await takeDueTask(connection);
@@ -228,7 +228,7 @@ test("a task belongs to the worker that does it, and to the next one when that i
   });
 });
 
-test("a task that fails is logged, and done again when it is next due", async () => {
+test("a failed task is logged, and repeated when it is next due", async () => {
   await missUpkeep();
   await withoutTable(control.pool, "console_link", () =>
     withWorker(scheduled(), async () => {
@@ -241,7 +241,7 @@ test("a task that fails is logged, and done again when it is next due", async ()
   assert.equal(failures.length, 1);
 });
 
-test("a store is polled as often as it has orders, and rarely where webhooks told of all that a poll finds", async () => {
+test("the number of a store's orders decides how often it is polled; if webhooks reported everything, it is polled rarely", async () => {
   const minutesAfter = async (poll: { weekOrders: number; isTold: boolean; isChanged: boolean }) => {
     const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
     await control.pool.query(
@@ -276,7 +276,7 @@ test("a store is polled as often as it has orders, and rarely where webhooks tol
   isWithin(await minutesAfter({ weekOrders: 700, isTold: true, isChanged: false }), 720);
 });
 
-/** Runs what is due; `meanwhile` happens after the source was read and before that is published. */
+/** Runs what is due; `meanwhile` happens after the source was read and before the result is published. */
 async function runDue(
   shopKey: number,
   meanwhile: (context: SyncContext) => Promise<unknown> = async () => {},
@@ -353,7 +353,7 @@ async function uninstall(shopKey: number): Promise<void> {
   assert.deepEqual(answer, { status: 200 });
 }
 
-test("a source that is disconnected while it is read stays disconnected; what was read is served", async () => {
+test("a source that is disconnected while it is read stays disconnected; the data that was read is served", async () => {
   const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
   await ask(shopKey, "backfill");
   const result = await runDue(shopKey, () => disconnect(domain));
@@ -371,7 +371,7 @@ test("a label source that is disconnected while it is read stays disconnected", 
   assert.equal((await stateOf(shopKey, "loop"))?.["status"], "disconnected");
 });
 
-test("an operator's disconnecting ends no serving, whatever runDue fails because of it or is asked for after", async () => {
+test("a disconnection by the operator does not stop serving, whatever fails because of it or is requested later", async () => {
   const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
   await ask(shopKey, "backfill");
   await runDue(shopKey);
@@ -405,7 +405,7 @@ test("an app that is uninstalled while its shop is read leaves the workspace wai
   }
 });
 
-test("a refusal of credentials that were replaced meanwhile does not end the new connection", async () => {
+test("a refusal of credentials that were replaced in the meantime does not end the new connection", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   await ask(shopKey, "backfill");
   const result = await runDue(shopKey, async () => {
@@ -422,7 +422,7 @@ test("a refusal of credentials that were replaced meanwhile does not end the new
   assert.notEqual((await findConnection(control.database, shopKey, "shopify"))?.status, "disconnected");
 });
 
-test("a runDue whose workspace was erased while it read writes nothing, and ends without a fault", async () => {
+test("a run whose workspace was erased while it read writes nothing, and ends without an error", async () => {
   for (const source of ["shopify", "loop"] as const) {
     const kind = source === "shopify" ? "store" : "label_cost";
     const { shopKey } = await connectedShop(control, [[source, kind]]);

@@ -41,7 +41,7 @@ const random = createRandom(SEED, "kills");
  * Two workspaces of one shop: of the first one real worker processes are killed at random points of backfills and incremental
  * runs, while the shop changes; the second one is read undisturbed.
  */
-test("a worker killed at random points of backfill and incremental leaves the same rows, and each effect once", async (context) => {
+test("a worker killed at random points of backfills and incremental runs leaves the same rows, and each effect once", async (context) => {
   context.diagnostic(`kills by seed ${SEED}`);
   const calm = await connectedToShopify(control, simulator);
   const killed = await connectedToShopify(control, simulator);

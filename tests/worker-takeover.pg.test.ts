@@ -22,7 +22,7 @@ import {
 } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
-/** What a worker that ends at any moment leaves to the others. */
+/** How other workers take over from one that ends at any moment. */
 
 const control = use(openControlDatabase);
 const watching = use(() => openWatching(control));
@@ -59,7 +59,7 @@ async function startedElsewhere(context: TestContext) {
   return { shopKey, kill };
 }
 
-test("the run of a worker that lives is left alone; killed, another continues it within a few seconds", async (context) => {
+test("the run of a living worker is not taken over; if it is killed, another continues the run within a few seconds", async (context) => {
   const { shopKey, kill } = await startedElsewhere(context);
   await eventually(async () => (await runsOf(shopKey)).length === 1, "the run", 120);
   // Much longer than this one waits for an abandoned run.
@@ -82,10 +82,10 @@ test("the run of a worker that lives is left alone; killed, another continues it
   assert.deepEqual(counted, [1], "an operator learns of it");
 });
 
-test("a worker that is killed as it takes a request leaves it to the next one, and no trace", async (context) => {
+test("if a worker is killed while it takes a request, the next one does it, and nothing else remains", async (context) => {
   const holder = await control.pool.connect();
   await holder.query("begin");
-  // It stands in the middle of its transaction, where it writes the history of the run.
+  // The worker stops in the middle of its transaction, where it writes the run's history.
   await holder.query("lock table sync_run in share mode");
   const { shopKey, kill } = await startedElsewhere(context);
   try {
@@ -112,7 +112,7 @@ const locks = async (): Promise<number> =>
     )
   ).rows.length;
 
-test("of workers that claim the same sources at the same moment each source has one, and only so many", async () => {
+test("if workers claim the same sources at once, each source gets one worker, and no more are claimed than asked", async () => {
   const places = placesOf(Array.from({ length: 20 }, (_, index) => ({ shopKey: 1000 + index })));
   const sessions = await Promise.all(Array.from({ length: 4 }, () => openWorkerSession(control.url)));
   const [first] = sessions;
@@ -133,7 +133,7 @@ test("of workers that claim the same sources at the same moment each source has 
   await eventually(async () => (await locks()) === 0, "each claim ends with its session");
 });
 
-test("workers that race for many sources run each once, one run of a source at a time", async () => {
+test("workers competing for many sources run each once, one run of a source at a time", async () => {
   const shops = await Promise.all(
     Array.from({ length: 20 }, () => connectedShop(control, [["shopify", "store"]])),
   );
@@ -148,7 +148,7 @@ test("workers that race for many sources run each once, one run of a source at a
   for (const { shopKey } of shops) assert.deepEqual(await outcomes(shopKey), ["succeeded 1"]);
 });
 
-test("nothing of a source is started beside a run that is open", async () => {
+test("no run of a source starts while another is open", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   const [place] = placesOf([{ shopKey }]);
   assert.ok(place !== undefined);
@@ -158,7 +158,7 @@ test("nothing of a source is started beside a run that is open", async () => {
   await control.pool.query("truncate workspace cascade");
 });
 
-test("a run that ends its process each time fails after the third, and is retried as others that fail", async () => {
+test("a run that crashes its process three times fails, and is then retried as other failed runs", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   const place = { shopKey, source: "shopify" };
   const statusOf = async () => {
@@ -210,7 +210,7 @@ test("a session whose connection is killed says so, and another session has its 
   }
 });
 
-test("a worker that loses its session alone stops its runs, and continues them in a new one", async () => {
+test("a worker that loses only its session stops its runs, and continues them in a new session", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   pages.hold(3);
   await ask(shopKey);
@@ -227,7 +227,7 @@ test("a worker that loses its session alone stops its runs, and continues them i
   assert.deepEqual(await outcomes(shopKey), ["interrupted 1", "succeeded 2"]);
 });
 
-test("a run whose end could not be recorded is not left open by the worker that lives", async () => {
+test("a living worker does not leave a run open whose end could not be recorded", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   const condition = "status = 'succeeded' and attempt = 1";
   const takeBack = await refuseRows(control.pool, "sync_run", "this_end_is_not_recorded", condition);
@@ -238,7 +238,7 @@ test("a run whose end could not be recorded is not left open by the worker that 
   assert.ok(logs.some((line) => line.includes("this_end_is_not_recorded")));
 });
 
-test("a worker whose database restarts waits for it, and does what was asked for before and after", async () => {
+test("a worker waits for a restarting database, and does what was requested before and after", async () => {
   const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"] ?? "";
   const name = new URL(control.url).pathname.slice(1);
   const first = await connectedShop(control, [["shopify", "store"]]);

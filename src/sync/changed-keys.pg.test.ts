@@ -11,7 +11,7 @@ import { rebuildDirtyCohorts } from "./apply.ts";
 import { rebuildWorkspace } from "./rebuild.ts";
 import { use } from "../../tests/support/use.ts";
 
-/** A run rolls up the months whose facts it changed; what it must reach is what a rebuild of everything gives. */
+/** A run rolls up the months whose facts it changed; the result must be that of a rebuild of everything. */
 
 const PRODUCTS = "product_id,title,family,analytics_category,vendor";
 const VARIANTS = "variant_id,product_id,sku,condition,unit_cost";
@@ -51,7 +51,7 @@ const STORE = {
 
 const NOTHING = csv(LINES);
 
-/** One change each; what it must reach is what a rebuild of everything gives. */
+/** One change each; the result must be that of a rebuild of everything. */
 const CHANGES: Readonly<Record<string, FolderFiles>> = {
   "a refund more": { "refunds.csv": csv(REFUNDS, "f3,o2,l1,2026-02-20T00:00:00Z,1,9.00,RETURN") },
   "another reason of a return": {
@@ -111,7 +111,7 @@ async function openStore(): Promise<number> {
 }
 
 for (const [title, files] of Object.entries(CHANGES)) {
-  test(`M7: after ${title}, every prepared row is what a rebuild of everything makes`, async () => {
+  test(`M7: after ${title}, every rollup row is that of a rebuild of everything`, async () => {
     const shopKey = await openStore();
     const unchanged = await shop.rows(COHORTS, [shopKey]);
     await shop.import(shopKey, { "order_lines.csv": NOTHING, ...files });
@@ -121,7 +121,7 @@ for (const [title, files] of Object.entries(CHANGES)) {
   });
 }
 
-test("M7: after any changes one after another, every prepared row is what a rebuild of everything makes", async () => {
+test("M7: after any changes one after another, every rollup row is that of a rebuild of everything", async () => {
   const shopKey = await openStore();
   const changes = Object.entries(CHANGES);
   for (let seed = 1; seed <= 24; seed += 1) {

@@ -24,7 +24,7 @@ const refund = (refundId: string, lineId: string): DocumentRefund => ({
 
 const part = (lines: DocumentLine[], refunds: DocumentRefund[] = []) => ({ lines, returns: [], refunds });
 
-test("a new order is a document even when it has no rows that were there before", () => {
+test("the rows of a new order are sorted by their keys", () => {
   const document = mergeDocument(null, "o1", part([line("b"), line("a")]));
   assert.deepEqual(
     document?.lines.map(({ lineId }) => lineId),
@@ -76,7 +76,7 @@ test("a line that is of another product now does not keep the old one's variant"
   assert.deepEqual([moved?.productId, moved?.variantId], ["p2", null]);
 });
 
-test("of a source that tells whole orders, what it leaves out is gone", () => {
+test("for a source that sends whole orders, omitted rows are removed", () => {
   const stored = replaceDocument(null, "o1", part([sold, line("b")], [refund("f", "a")]));
   const left = replaceDocument(stored, "o1", part([sold]));
   assert.deepEqual([left?.lines, left?.refunds], [[sold], []]);

@@ -47,7 +47,7 @@ test("M10: a label of an order only goes to its returned lines; charged before t
   assert.deepEqual(shares, ["o2 l1 b1 300 lag 0"]);
 });
 
-test("M10: a return reference beats an order reference; an unknown return leaves it to the order", async () => {
+test("M10: a return reference takes precedence over an order reference; with an unknown return the order counts", async () => {
   const { shares } = await sharesOf(`b1,o1,r2,${CHARGED},3.00,,`, `b2,o2,r9,${CHARGED},2.00,,`);
   assert.deepEqual(shares, ["o2 l1 b1 300 lag 0", "o2 l1 b2 200 lag 0"]);
 });
@@ -63,7 +63,7 @@ test("M10: labels of unknown references, of orders without returned lines and of
   assert.deepEqual(warnings, [["unmatched_label", 4]]);
 });
 
-test("M10: a voided label is no spend, also when it is voided later", async () => {
+test("M10: a voided label costs nothing, also when it is voided later", async () => {
   const { shopKey, shares } = await sharesOf(
     `b1,,r2,${CHARGED},1.00,,${CHARGED}`,
     `b2,,r2,${CHARGED},2.00,,`,
@@ -99,7 +99,7 @@ for (const [change, row] of [
   });
 }
 
-test("M10: no label file, no label source; a file without rows is one", async () => {
+test("M10: without a label file there is no label source; a file without rows makes one", async () => {
   const shopKey = await shop.open();
   const sources = "select source from data_source where shop_key = $1 order by source";
   await shop.import(shopKey, STORE);
@@ -119,7 +119,7 @@ test("M10: a label finds its lines when the return it names comes or changes lat
   assert.deepEqual(await readShares(shopKey), ["o1 l1 b1 25 lag 20", "o1 l2 b1 75 lag 20"]);
 });
 
-test("M10: a tracking number beats the order's id, which beats its name; nothing known leaves it unmatched", async () => {
+test("M10: a tracking number takes precedence over the order's id, and that over its name; with none known the label is unmatched", async () => {
   const shopKey = await shop.open();
   await putOrders(shop, shopKey, [
     orderWithReturn(1, { ...tracking(1, "T1"), orderName: "#1001" }),
@@ -142,7 +142,7 @@ test("M10: a tracking number beats the order's id, which beats its name; nothing
   ]);
 });
 
-test("M10: a tracking number of two returns, or a name of two orders, is no reference", async () => {
+test("M10: a tracking number of two returns, or a name of two orders, is not a reference", async () => {
   const shopKey = await shop.open();
   await putOrders(shop, shopKey, [
     orderWithReturn(1, { ...tracking(1, "T1"), orderName: "#1001" }),

@@ -27,7 +27,7 @@ const MARK_ALL =
 
 const shop = use(startImportWorkspace);
 
-test("a rebuild makes good whatever happened to the projections", async () => {
+test("a rebuild repairs any damage to the projections", async () => {
   const shopKey = await openStore();
   const imported = await shop.dump(shopKey);
   for (const table of [

@@ -14,7 +14,7 @@ const QUICK: RetryPolicy = { ...RETRY_POLICY, firstDelayMs: 1, tries: 3 };
 const server = use(() => startServer(1000));
 
 before(async () => {
-  // The process's first request takes longer than those the time limit of a slow source is for.
+  // The process's first request is slow, and must not run into the short time limit of these tests.
   await ask();
 });
 
@@ -31,12 +31,12 @@ for (const kind of [
 ] satisfies FaultKind[]) {
   const change = kind === "slow" ? { timeoutMs: 500 } : {};
 
-  test(`a source that answers ${kind} twice is asked a third time`, async () => {
+  test(`after ${kind} twice a third request is sent`, async () => {
     server.control.fail({ kind, times: 2, millis: 2000 });
     assert.deepEqual(await ask(change), PAGE);
   });
 
-  test(`a source that answers ${kind} every time has failed, in one sentence`, async () => {
+  test(`${kind} at every try is a failure, in one sentence`, async () => {
     server.control.fail({ kind, times: 3, millis: 2000 });
     await assert.rejects(ask(change), (error) => {
       assert.ok(error instanceof SourceFailed);
@@ -47,14 +47,14 @@ for (const kind of [
   });
 }
 
-test("429 is waited for as long as Retry-After says, beyond the number of tries", async () => {
+test("429 is retried after the time in Retry-After, and does not count as a try", async () => {
   server.control.fail({ kind: "status_429", times: 1 });
   const begin = performance.now();
   assert.deepEqual(await ask({ tries: 1 }), PAGE);
   assert.ok(performance.now() - begin >= 1000);
 });
 
-test("a real rate limit is kept: every request is answered in the end", async (context) => {
+test("a real rate limit is respected: every request is answered in the end", async (context) => {
   const limited = await startServer(3);
   context.after(() => limited.stop());
   for (let request = 0; request < 5; request += 1) {
@@ -63,7 +63,7 @@ test("a real rate limit is kept: every request is answered in the end", async (c
   assert.ok(limited.control.requests.length > 5);
 });
 
-test("a source that always says 429 has failed at last", async () => {
+test("a source that always answers 429 fails in the end", async () => {
   server.control.fail({ kind: "status_429", times: 4 });
   await assert.rejects(ask({ slowdowns: 2, maxSlowdownMs: 1, tries: 2 }), SourceFailed);
 });
@@ -80,7 +80,7 @@ test("a revoked key is refused at once", async () => {
   assert.equal(server.control.requests.length - asked, 1);
 });
 
-test("the key follows no redirect, and a missing page is a failure that no second try mends", async () => {
+test("the key is not sent to a redirect's target, and a missing page is not retried", async () => {
   server.control.fail({ kind: "redirect" });
   await assert.rejects(ask(), /status 302/u);
   const asked = server.control.requests.length;
@@ -100,7 +100,7 @@ test("an aborted run stops at once, while asking and while waiting, with the rea
   }
 });
 
-test("keys travel encrypted, but for this machine", () => {
+test("keys are only sent encrypted, except to this machine", () => {
   const url = (setting: unknown) => readBaseUrl(setting, "https://api.example", "Source").href;
   assert.equal(url(undefined), "https://api.example/");
   assert.equal(url("https://api.example/v9"), "https://api.example/v9/");
@@ -114,7 +114,7 @@ test("keys travel encrypted, but for this machine", () => {
   }
 });
 
-test("a key that is missing or cannot be sent is refused before anything is asked", () => {
+test("a missing key or one that cannot be sent is refused before any request", () => {
   assert.equal(readApiKey(" k1 ", "Source"), "k1");
   for (const key of [undefined, "", "  ", "two words", "line\nbreak", "schlüssel"]) {
     assert.throws(() => readApiKey(key, "Source"), SourceRefused);

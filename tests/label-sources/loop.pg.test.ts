@@ -24,7 +24,7 @@ const loopLabel = (returnId: number, trackingNumber: string): string =>
 const connector = labelConnector(LOOP, SMALL_PAGES);
 const shop = use(startImportWorkspace);
 
-test("M10: labels are charged when their return was made; rates are cents, label_rate is an amount", async (context) => {
+test("M10: labels are charged when their return was created; rates are cents, label_rate is an amount", async (context) => {
   const { shopKey, simulator } = await open(context, [
     loopReturn({ id: "1", providerOrderId: "1", labels: [label("T1", 435)] }),
     loopReturn({ id: "2", providerOrderId: "2", labelRate: "7.05", trackingNumber: "T2" }),
@@ -46,7 +46,7 @@ test("M10: labels are charged when their return was made; rates are cents, label
   assert.deepEqual(counts, { labels: 4, changed_labels: 4, voided: 0, unmatched: 0, foreign: 0 });
 });
 
-test("M10: a label that is voided later is no spend, and keeps the moment of its void", async (context) => {
+test("M10: a label that is voided later is not charged, and keeps the time of its void", async (context) => {
   const { shopKey, simulator } = await open(context, [
     loopReturn({ id: "1", providerOrderId: "1", labels: [label("T1", 435)] }),
   ]);
@@ -60,7 +60,7 @@ test("M10: a label that is voided later is no spend, and keeps the moment of its
   assert.equal(again.counts["changed_labels"], 0);
 });
 
-test("M10: a label that its return no longer has, or whose price is gone, is removed", async (context) => {
+test("M10: a label that its return no longer has, or that has no price any more, is removed", async (context) => {
   const { shopKey, simulator } = await open(context, [
     loopReturn({ id: "1", providerOrderId: "1", labels: [label("T1", 400)] }),
     loopReturn({ id: "11", providerOrderId: "2", labels: [label("T2", 500)] }),
@@ -76,7 +76,7 @@ test("M10: a label that its return no longer has, or whose price is gone, is rem
   ]);
 });
 
-test("a first run reads from the first order on, in windows the API allows; the next one what was updated since", async (context) => {
+test("a first run reads from the first order on, in windows that the API allows; the next run reads what was updated since", async (context) => {
   const { shopKey, simulator } = await open(context, manyReturns(95));
   const first = await syncLabels(shop, shopKey, connector, simulator);
   assert.equal(first.counts["labels"], 95);
@@ -96,7 +96,7 @@ test("a first run reads from the first order on, in windows the API allows; the 
   assert.deepEqual(await shop.state(shopKey), state);
 });
 
-test("no return is lost when one that was read is updated before the others are, whenever that is", async (context) => {
+test("no return is lost if one that was read is updated before the others are read, whenever that is", async (context) => {
   const returns = Array.from({ length: 30 }, (_, index) =>
     loopReturn({
       id: String(index),
@@ -118,7 +118,7 @@ test("no return is lost when one that was read is updated before the others are,
   }
 });
 
-test("faults between pages are survived; a run that is aborted goes on in its window, to the same rows", async (context) => {
+test("faults between pages are survived; an aborted run continues in its window, to the same rows", async (context) => {
   const returns = manyReturns(95);
   const { shopKey, simulator } = await open(context, returns);
   const undisturbed = await open(context, returns);
@@ -139,7 +139,7 @@ test("faults between pages are survived; a run that is aborted goes on in its wi
   assert.deepEqual(await shop.dump(shopKey), await shop.dump(undisturbed.shopKey));
 });
 
-test("a next page on another host is not asked, and changed types are a failure; both leave the data", async (context) => {
+test("a next page on another host is not requested, and changed types are a failure; both leave the data unchanged", async (context) => {
   const { shopKey, simulator } = await open(context, manyReturns(15));
   await syncLabels(shop, shopKey, connector, simulator);
   const dump = await shop.dump(shopKey);
@@ -179,7 +179,7 @@ function label(trackingNumber: string, rate: number | string | null) {
   return { rate, trackingNumber, status: "in_transit" };
 }
 
-/** One a day from January on, of orders that are unknown but for five. */
+/** One return a day from January on; only five of their orders are known. */
 function manyReturns(count: number): SimulatedReturn[] {
   return Array.from({ length: count }, (_, index) =>
     loopReturn({
@@ -217,7 +217,7 @@ beforeEach(() => {
   for (let index = 0; index < COUNT; index += 1) put(index, SECOND);
 });
 
-test("a second of several pages is read until it names the same returns twice, and gives all that are in it", async () => {
+test("a second with several pages is read until two passes have the same returns, and all of them are stored", async () => {
   const ids = Array.from({ length: COUNT }, (_, index) => String(index));
   assert.deepEqual((await readSecond()).toSorted(), ids.toSorted());
   // The first answer only says that there are several pages; the first of two passes has three.
@@ -228,7 +228,7 @@ test("a second of several pages is read until it names the same returns twice, a
   }
 });
 
-test("a second of several pages that changes in every pass is a failure after few requests", async () => {
+test("a second with several pages that changes in every pass is a failure after few requests", async () => {
   const asked = simulator.control.requests.length;
   for (let answers = 1; answers < 100; answers += 1) {
     simulator.control.changeAfter(answers, () => put(0, answers % 2 === 0 ? SECOND : LATER));

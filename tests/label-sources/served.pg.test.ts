@@ -92,7 +92,7 @@ test("M10: a year of Loop labels gives the same cohort rows as the same labels i
   await assertTwins(synced, imported);
 });
 
-test("M10: matched labels are in the report's costs, unmatched ones in its unmatched spend; the store's as-of stays", async (context) => {
+test("M10: matched labels are in the report's costs, unmatched ones in its unmatched spend; the store's as-of is unchanged", async (context) => {
   const { tenant, sync } = await openServed(context, "eur");
   assert.equal((await costsOf(tenant)).included, false);
   const outcome = await sync();
@@ -107,7 +107,7 @@ test("M10: matched labels are in the report's costs, unmatched ones in its unmat
   assert.deepEqual(rows, [{ data_as_of: new Date(AS_OF) }]);
 });
 
-test("M10: labels in another currency make the source unusable; the run says so, and from then on doctor", async (context) => {
+test("M10: labels in another currency make the source unusable; the run says so, and afterwards doctor", async (context) => {
   const { tenant, sync } = await openServed(context, "usd");
   const outcome = await sync();
   assert.equal(outcome.counts["foreign"], 2);
@@ -132,7 +132,7 @@ test("M10: labels in another currency make the source unusable; the run says so,
   );
 });
 
-test("M10: labels in another currency that were voided leave the source usable, and the run says nothing of them", async (context) => {
+test("M10: voided labels in another currency leave the source usable, and the run does not mention them", async (context) => {
   const { tenant, sync } = await openServed(context, "usd", "2026-01-11T00:00:00.000Z");
   const outcome = await sync();
   assert.deepEqual([outcome.counts["voided"], outcome.counts["foreign"]], [2, 0]);

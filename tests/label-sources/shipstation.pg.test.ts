@@ -97,7 +97,7 @@ test("a second run without changes reads one page and changes nothing, including
   assert.equal(outcome.counts["changed_labels"], 0);
 });
 
-test("changes anywhere in the list are found from its front, between labels that did not change", async (context) => {
+test("changes anywhere in the list are found, also between unchanged labels", async (context) => {
   const { shopKey, simulator } = await open(context, [1, 2], manyLabels(400));
   await syncLabels(shop, shopKey, connector, simulator);
   simulator.control.put(
@@ -111,7 +111,7 @@ test("changes anywhere in the list are found from its front, between labels that
   assert.equal(simulator.control.requests.length - asked, 6);
 });
 
-test("no label is lost when labels are made, scanned and voided while the list is read, in any kind of run", async (context) => {
+test("no label is lost if labels are created, scanned and voided while the list is read, in any kind of run", async (context) => {
   const labels = changingLabels();
   const still = await open(context, [1], labels);
   for (const round of [1, 2, 3]) changeLabels(still.simulator, round);
@@ -134,7 +134,7 @@ test("no label is lost when labels are made, scanned and voided while the list i
   }
 });
 
-test("once a day young labels are read again, wherever they stand in the list", async (context) => {
+test("once a day recent labels are read again, wherever they are in the list", async (context) => {
   const { shopKey, simulator } = await open(context, [1], manyLabels(150));
   await syncLabels(shop, shopKey, connector, simulator);
   const hidden = simulator.control.labels()[20] as SimulatedLabel;
@@ -149,7 +149,7 @@ test("once a day young labels are read again, wherever they stand in the list", 
   assert.ok(simulator.control.requests.length - asked < 15);
 });
 
-test("orders that turn out to be older than the labels read so far make the next run read those too", async (context) => {
+test("if older orders appear, the next run also reads the labels of their time", async (context) => {
   const { shopKey, simulator } = await open(
     context,
     [1],
@@ -168,7 +168,7 @@ test("orders that turn out to be older than the labels read so far make the next
   assert.deepEqual(await readShares(shop, shopKey), ["1 se-1 500 lag 5", "9 se-old 500 lag 12"]);
 });
 
-test("a run that is aborted between pages changes nothing served, and the next one goes on from there", async (context) => {
+test("a run that is aborted between pages changes nothing served, and the next one continues there", async (context) => {
   const labels = manyLabels(60);
   const { shopKey, simulator } = await open(context, [1], labels);
   const undisturbed = await open(context, [1], labels);
@@ -226,7 +226,7 @@ test("a refused key is SourceRefused, changed types are SourceFailed, and both l
   assert.deepEqual(await stateOf(shopKey), state);
 });
 
-/** Return labels on distinct days from January on, unmatched but for the first. */
+/** Return labels on distinct days from January on; only the first is matched. */
 function manyLabels(count: number): SimulatedLabel[] {
   return Array.from({ length: count }, (_, index) =>
     label({
@@ -246,7 +246,7 @@ function changingLabels(): SimulatedLabel[] {
   }));
 }
 
-/** Makes a label, voids fifteen and scans five, all over the list and others in each of three rounds. */
+/** Creates a label, voids fifteen and scans five, spread over the list, other ones in each of three rounds. */
 function changeLabels({ control }: ShipStationSimulator, round: number): void {
   const at = `2026-06-01T05:0${round}:00.000Z`;
   const labelId = (index: number): string => `se-${String(index).padStart(4, "0")}`;

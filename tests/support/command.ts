@@ -20,8 +20,8 @@ export type RunningCommand = {
 const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
 
 /**
- * Starts the real command in a separate process, with no more of the environment than what is given, and with `input`
- * as its standard input.
+ * Starts the real command in a separate process, with only the given environment, and with `input` as its standard
+ * input.
  */
 export function startCommand(
   words: readonly string[],
@@ -68,13 +68,13 @@ export async function startWorkerProcess(
   return worker;
 }
 
-/** Where commands are found, and code that an earlier start compiled. */
+/** The PATH, and the cache of compiled code. */
 function inherited(): NodeJS.ProcessEnv {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   return { PATH, NODE_COMPILE_CACHE };
 }
 
-/** These last: they are tested as processes. */
+/** These commands run until stopped, and so are tested as processes. */
 const LASTING: ReadonlySet<string> = new Set(["serve", "worker"]);
 
 /** What commands in this process read, and have written so far; the runner of the tests is outside of them. */
@@ -97,7 +97,7 @@ for (const name of ["stdout", "stderr"] as const) {
 
 /**
  * Runs a command line to its end, as `main` does, with `input` as its standard input: in this process, since a start takes longer
- * than most commands; in one of its own where it lasts.
+ * than most commands, but in a separate one for a command that runs until stopped.
  */
 export async function runCommand(
   words: readonly string[],
@@ -108,7 +108,7 @@ export async function runCommand(
   return runHere(words, environment, input);
 }
 
-/** The same in this process, also where it would last: for one that is refused. */
+/** The same always in this process: for a command that is refused. */
 export async function runHere(
   words: readonly string[],
   environment: Record<string, string>,
@@ -122,7 +122,7 @@ export async function runHere(
   return { code, stdout: outcome.stdout, stderr: outcome.stderr };
 }
 
-/** Prints what a shell makes of a line: the token before the command, then its words. */
+/** Prints how a shell parses a line: the token before the command, then its words. */
 const PRINT_WORDS = `sh -c 'printf "%s\\0" "$RETURNS_TOKEN" "$@"' returns`;
 
 /** Runs a pasted line that begins with ./returns: a shell parses it, with $TOKEN set, and this process executes it. */
@@ -134,7 +134,7 @@ export async function runPasted(shell: "sh" | "bash", line: string, token: strin
   return runCommand(words, { RETURNS_TOKEN: given });
 }
 
-/** Runs a program of the client as this process's own, with TOKEN in its environment; returns what it prints. */
+/** Runs a client program in this process, with TOKEN in its environment; returns what it prints. */
 export async function runClientProgram(file: string, token: string): Promise<unknown[]> {
   const printed: unknown[] = [];
   const { log } = console;

@@ -14,7 +14,7 @@ import { memoryCredentials } from "./secret.ts";
 
 export const NOW = "2026-06-01T06:00:00.000Z";
 
-/** Retries as in production, without their waiting. */
+/** Retries as in production, but with short waits. */
 export const QUICK = { retryPolicy: { ...RETRY_POLICY, firstDelayMs: 1, timeoutMs: 400 } };
 
 /** The same, with small pages. */
@@ -120,7 +120,7 @@ export async function putSourceLabels(
   });
 }
 
-/** An order of one line, its return closed, with what is given of it. */
+/** An order of one line with a closed return, changed by the given members. */
 export function orderWithReturn(
   number: number,
   told: Partial<OrderDocument> & { units?: number; orderedAt?: string } = {},

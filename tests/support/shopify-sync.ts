@@ -22,7 +22,7 @@ export type ShopifyWorkspace = {
   ask(kind: string, ids: readonly string[]): Promise<void>;
   /** Ids of the stored orders, the earliest first. */
   orderIds(): Promise<string[]>;
-  /** Every column of the rows that answers are made of. */
+  /** Every column of the rows that answers are computed from. */
   cohorts(): Promise<unknown[]>;
 };
 
@@ -45,7 +45,7 @@ export type ShopifySync = {
   stop(): Promise<void>;
 };
 
-/** Tests wait for nothing that they can do without. */
+/** Short waits for tests. */
 export const QUICK: Partial<ShopifyRetryPolicy> = { firstDelayMs: 5, maxDelayMs: 40, pollMs: 10 };
 
 export async function startShopifySync(
@@ -141,7 +141,7 @@ type Place = {
   retryPolicy: Partial<ShopifyRetryPolicy>;
 };
 
-/** By the shop's clock, which stands still until a change moves it. */
+/** Runs a sync by the shop's clock, which stands still until a change moves it. */
 async function syncOnce(place: Place, kind: SyncKind, options: SyncOptions): Promise<SyncOutcome> {
   const { simulator, shop, shopKey, credentials, currency, retryPolicy } = place;
   const clock = await simulator.control("clock", {});

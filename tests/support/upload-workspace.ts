@@ -9,7 +9,7 @@ import type { Tenant } from "./tenants.ts";
 import { uploadClient, type Sender, type UploadClient } from "./upload.ts";
 import { eventually, withWorker, workerOptions } from "./worker.ts";
 
-/** A workspace without data, and its owner, who sends uploads. */
+/** A workspace without data, and its owner, who uploads. */
 export type UploadWorkspace = { tenant: Tenant; sender: Sender; client: UploadClient };
 
 export async function openUploadWorkspace(service: TestService): Promise<UploadWorkspace> {
@@ -36,7 +36,7 @@ export const SMALL_FOLDER: FolderFiles = {
   ),
 };
 
-/** Runs a worker until the upload's import has ended; returns how. */
+/** Runs a worker until the upload's import has ended; returns its status. */
 export async function importedBy(
   service: TestService,
   { tenant }: Pick<UploadWorkspace, "tenant">,
@@ -50,7 +50,7 @@ export async function importedBy(
   return status;
 }
 
-/** How an upload has ended; null = it has not. */
+/** The final status of an upload; null = it has not ended. */
 export async function endOf(
   service: Pick<TestService, "database">,
   { shopKey }: Pick<Tenant, "shopKey">,

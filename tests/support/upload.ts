@@ -5,7 +5,7 @@ export type Sender = { address: string; cookie: string; shopDomain: string };
 
 export type UploadClient = ReturnType<typeof uploadClient>;
 
-/** As import-upload.ts has it. */
+/** The same as in import-upload.ts. */
 export const PART_BYTES = 4 * 1024 * 1024;
 
 const IMPORTS = "/settings/imports";

@@ -8,7 +8,7 @@ import type { TestService } from "./service.ts";
 
 export const APP = { clientId: "app-id", clientSecret: "app-secret" };
 
-/** What a service that shops may tell of changes is started with. */
+/** The options of a service that receives webhooks. */
 export const APP_OPTIONS = { SHOPIFY_CLIENT_ID: APP.clientId, SHOPIFY_CLIENT_SECRET: APP.clientSecret };
 
 export type SentWebhook = {
@@ -17,7 +17,7 @@ export type SentWebhook = {
   payload: unknown;
   webhookId?: string;
   secret?: string;
-  /** Instead of the right one. */
+  /** Instead of the correct one. */
   signature?: string;
   triggeredAt?: string;
 };

@@ -21,7 +21,7 @@ import { makeWorkspace } from "./workspace.ts";
 export const DEFAULT_RETENTION: Retention = readConfig({});
 export const TEST_SEALING_KEY = Buffer.alloc(32, 7);
 
-/** A worker's options with waits that suit a test; `logs` gets every line. */
+/** A worker's options with short waits for tests; `logs` gets every line. */
 export function workerOptions(
   control: Pick<ControlDatabase, "database" | "url">,
   connectors: readonly Connector[],
@@ -57,7 +57,7 @@ export async function withWorker(options: WorkerOptions, use: (worker: Worker) =
   }
 }
 
-/** Executes what is due of a source, as a worker does; null when nothing is. */
+/** Runs the due run of a source, as a worker does; null if none is due. */
 export async function runNext(
   environment: RunEnvironment,
   place: { shopKey: number; source: string },
@@ -66,10 +66,10 @@ export async function runNext(
   return run === null ? null : executeRun(environment, run, new AbortController().signal, () => {});
 }
 
-/** What the clock asks sources for. */
+/** The schedule's tasks for sources. */
 export type SourceTask = "stores" | "labels" | "open_returns";
 
-/** Has a task of the clock be due at every source of the queue, and no other one; and theirs is the turn. */
+/** Makes a task of the schedule due at every source of the queue, and no other task. */
 export async function makeDue({ url }: Pick<ControlDatabase, "url">, task: SourceTask): Promise<void> {
   const kind = task === "labels" ? "label_cost" : "store";
   const column = task === "open_returns" ? "reread_at" : "poll_at";
@@ -78,7 +78,7 @@ export async function makeDue({ url }: Pick<ControlDatabase, "url">, task: Sourc
   await execute(url, `update run_queue set due_at = now() where kind = '${kind}'`);
 }
 
-/** Polls every source that the clock has a task for, as a worker does. */
+/** Polls every source for which the schedule has a task, as a worker does. */
 export async function runScheduled(
   control: Pick<ControlDatabase, "url">,
   options: WorkerOptions,
@@ -97,7 +97,7 @@ export async function runScheduled(
   }
 }
 
-/** Looks at every shop of the directory, past those that fail, and keeps the installation in order; what failed. */
+/** Does the upkeep of every shop of the directory, past failures, and of the installation; returns the failures. */
 export async function keepAllInOrder(environment: UpkeepEnvironment): Promise<unknown[]> {
   const failures: unknown[] = [];
   await keepInstallation(environment).catch((error: unknown) => failures.push(error));
@@ -133,7 +133,7 @@ export async function connect(
   await putConnection(database, { shopKey, source, kind, settings: {}, sealedCredentials });
 }
 
-/** Asks again and again until the answer is not null; fails after `seconds`. */
+/** Repeats `ask` until its result is not null; fails after `seconds`. */
 export async function eventually<Result>(
   ask: () => Promise<Result | null | undefined | false>,
   what: string,

@@ -30,7 +30,7 @@ before(async () => {
   });
 });
 
-test("a folder does not overwrite what a connected store tells", async () => {
+test("a folder does not overwrite the data of a connected store", async () => {
   const dumped = await shop.dump(connected);
   for (const files of [
     { "order_lines.csv": LINES },
@@ -54,7 +54,7 @@ test("M10: labels and sale events come beside a connected store, whose as-of sta
   assert.equal((await shop.import(connected, files, { asOf: later })).data_version, version);
 });
 
-test("a store that was disconnected leaves its orders to folders again", async () => {
+test("after a store is disconnected, folders may contain orders again", async () => {
   await setCredentials(shop.database, connected, "shopify", null);
   assert.equal((await shop.import(connected, { "order_lines.csv": LINES })).imported, true);
 });

@@ -21,7 +21,7 @@ test("times with any offset become UTC to the millisecond", () => {
   for (const [written, instant] of Object.entries(times)) assert.equal(row(written).time("cell"), instant);
 });
 
-test("what is no real time with offset is refused, also right after a good one", () => {
+test("anything but a real time with an offset is refused, even right after a valid one", () => {
   const wrong = [
     "2026-01-31",
     "2026-01-31T09:30:00",

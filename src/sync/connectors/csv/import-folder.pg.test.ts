@@ -326,7 +326,7 @@ test("the advice is followed without another warning", async () => {
   assert.deepEqual(oldOrders(again.warnings), []);
 });
 
-test("a correction of an old order is not told where the workspace has newer ones", async () => {
+test("a correction of an old order raises no warning if the workspace has newer ones", async () => {
   const shopKey = await shop.open();
   await shop.import(shopKey, { "order_lines.csv": csv(HEADER, "o9,l1,2026-01-10T10:00:00Z,1") });
   const corrected = await shop.import(shopKey, OLD, { asOf: EIGHT_DAYS_LATER });
@@ -394,7 +394,7 @@ test("files with headers only import nothing, move no as-of and make no workspac
   assert.deepEqual([await shop.state(filled), await shop.dump(filled)], old);
 });
 
-test("a folder of which no row can be used imports nothing, also when such rows may be left out", async () => {
+test("a folder without a usable row imports nothing, even when unusable rows may be left out", async () => {
   const shopKey = await shop.open();
   const bad = { "order_lines.csv": csv("order_id,line_id,ordered_at,units", "o1,l1,never,1") };
   const result = await shop.import(shopKey, bad, { skipInvalid: true });

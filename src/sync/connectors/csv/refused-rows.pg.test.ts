@@ -109,7 +109,7 @@ const REFUSALS: Record<string, [files: FolderFiles, at: Place, reason: RegExp]> 
     ],
     "a negative refund": ["f1,o1,l1,2026-01-06T00:00:00Z,1,-5.00,RETURN", "subtotal", /negative/],
   }),
-  "changes that are no list of times, units and causes": [
+  "changes that are not a list of times, units and causes": [
     {
       "order_lines.csv": csv(`${LINES},changes`, `${GOOD_LINE},2026-02-05T10:00:00Z +1 edit; later -1 edit`),
     },
@@ -204,7 +204,7 @@ test("lines are counted as they stand in the file, over quoted line breaks and b
   );
 });
 
-test("with skipInvalid the rest is imported, and what hangs on a line left out is left out and listed too", async () => {
+test("with skipInvalid the rest is imported; rows that depend on an omitted line are omitted and listed, too", async () => {
   const shopKey = await shop.open();
   const files = {
     "order_lines.csv": csv(LINES, GOOD_LINE, "o2,l1,never,1"),
@@ -232,7 +232,7 @@ test("with skipInvalid the rest is imported, and what hangs on a line left out i
   assert.deepEqual(figures, { sold_units: 2, returned_units: 1, refund_minor: 0 });
 });
 
-test("a refund is held against the units its line has in an earlier import, unless the folder brings the line", async () => {
+test("a refund is checked against the units of its line in an earlier import, unless the folder contains the line", async () => {
   const shopKey = await shop.open();
   await shop.import(shopKey, lines());
   const refund = csv(REFUNDS, "f1,o1,l1,2026-01-06T00:00:00Z,3,5.00,RETURN");

@@ -31,7 +31,7 @@ const STORE: FolderFiles = {
 
 const shop = use(startImportWorkspace);
 
-test("a first folder gives the same rows whether the lines of an order stand together or not", async () => {
+test("a first folder gives the same rows whether the lines of an order are consecutive or not", async () => {
   const [header = "", ...lines] = LINES;
   const together = await shop.open();
   await shop.import(together, STORE);
@@ -77,7 +77,7 @@ test("orders report their rows while they are merged", async () => {
   assert.deepEqual(seen, ["8 of 8"]);
 });
 
-test("a document that was stored with all its members is equal to the same rows of a folder", async () => {
+test("a document stored with all its members is equal to the same rows of a folder", async () => {
   const shopKey = await shop.open();
   await shop.import(shopKey, STORE);
   const thin = await shop.dump(shopKey);

@@ -77,11 +77,11 @@ const UNREADABLE: Record<string, [files: FolderFiles, message: RegExp]> = {
     { "order_lines.csv": csv("order_id,ordered_at,units", "o1,2026-01-05T10:00:00Z,1") },
     /^order_lines\.csv: line 1: the required column line_id is missing; the header has "order_id", "ordered_at", "units"$/,
   ],
-  "a column that stands twice": [
+  "a repeated column": [
     { "order_lines.csv": csv(`${LINES},units`, `${ROW},2`) },
     /^order_lines\.csv: line 1: the column units is twice/,
   ],
-  "a column with a name of 100 KB that stands twice": [
+  "a repeated column with a name of 100 KB": [
     { "order_lines.csv": csv(`${LINES},${"x".repeat(100_000)},${"x".repeat(100_000)}`) },
     /^order_lines\.csv: line 1: the column x{40} is twice in the header$/,
   ],
@@ -170,7 +170,7 @@ test("a folder that is not there is one clear error", async () => {
   );
 });
 
-test("a file in the place of the folder, and a folder in the place of a file, are refused with what to give", async () => {
+test("a file instead of the folder, and a folder instead of a file, are refused with instructions", async () => {
   const shopKey = await shop.open();
   const refused = (folder: string, message: RegExp): Promise<void> =>
     assert.rejects(shop.import(shopKey, {}, { folder }), (error) => {

@@ -34,7 +34,7 @@ test("M9: decimals beyond the currency's are rounded, halves away from zero", ()
   }
 });
 
-test("what is no amount is none: exponents, text, beyond the safe integers", () => {
+test("exponents, text and numbers beyond the safe integers are not amounts", () => {
   for (const amount of [1e21, 1e-7, "1,00", "", "99999999999999999.00"]) {
     assert.throws(() => minorOf(amount, "EUR"), { name: "SourceFailed" }, JSON.stringify(amount));
   }

@@ -45,7 +45,7 @@ test("a value of another type than the schema's is one clear sentence", () => {
   assert.equal(readLine(LINE).unitPrice, "10.0");
 });
 
-test("M8: a return of before there were definitions has its reason's handle", () => {
+test("M8: a return from before there were definitions has the handle of its reason", () => {
   const lineItem = { id: "l" };
   const reason = (values: object) =>
     readReturnLine(
@@ -97,7 +97,7 @@ test("of the ledger sales of products, adjustments and tips are kept", () => {
   assert.deepEqual(tip, { tip: { id: "s", lineId: "l" } });
 });
 
-test("an amount that is split stays whole, and a negative one is split as its size is", () => {
+test("the parts of a split amount add up to it, and a negative one is split like its absolute value", () => {
   const weights = fc.array(fc.nat(1000), { minLength: 1, maxLength: 5 });
   fc.assert(
     fc.property(fc.integer({ min: -100_000, max: 100_000 }), weights, (wholeMinor, parts) => {
@@ -198,7 +198,7 @@ test("a request waits until the points it needs have come back", async () => {
   assert.equal(budget.waitMs("shop"), 0);
 });
 
-test("after a refusal the wait is what is missing by the rate at which it comes back", () => {
+test("after a refusal the wait is the missing points divided by their restore rate", () => {
   const budget = openBudget();
   assert.equal(budget.throttledMs(cost(300, 100)), 4000);
   assert.equal(budget.throttledMs({}), 1000);

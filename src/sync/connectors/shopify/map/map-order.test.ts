@@ -73,7 +73,7 @@ test("M1: a line is ordered when its order was processed, with all its units", (
   assert.equal(part.orderName, "#1001");
 });
 
-test("what decides whether an order counts is kept, as far as it is unusual", () => {
+test("the properties that decide whether an order counts are kept, if they are not the default", () => {
   const own = { tags: ["wholesale"], channel: "pos", financialStatus: "PENDING", isFree: true };
   const { tags, channel, unpaidStatus, free } = mapOrder(order({}, own), "EUR").part;
   assert.deepEqual([tags, channel, unpaidStatus, free], [["wholesale"], "pos", "PENDING", true]);
@@ -81,7 +81,7 @@ test("what decides whether an order counts is kept, as far as it is unusual", ()
   assert.equal(refunded.unpaidStatus, null);
 });
 
-test("M1: without a ledger, the lines that are worth the order's tips sell nothing", () => {
+test("M1: without a ledger, the lines whose value equals the order's tips sell nothing", () => {
   const own = { productId: null, variantId: null, sku: null, requiresShipping: false, quantity: 1 };
   const lines = ["4.0", "2.5", "3.0", "2.5"].map((unitPrice, at) => ({
     ...LINE,
@@ -164,7 +164,7 @@ test("M2: processed units are unknown only when no item of the line has any", ()
   assert.equal(part.returns[0]?.processedUnits, null);
 });
 
-test("M2: of a return that is not closed the platform's count of processed units says nothing", () => {
+test("M2: the platform's count of processed units is ignored until the return is closed", () => {
   const returnLines = [returnLine(1, { quantity: 2, processedQuantity: 0 })];
   for (const status of ["REQUESTED", "OPEN", "DECLINED", "CANCELED"] as const) {
     const sourceOrder = order({ returns: [{ ...RETURN, status }], returnLines });
@@ -179,7 +179,7 @@ test("M2: a return that is closed with nothing processed returned nothing", () =
   assert.equal(row?.processedUnits, 0);
 });
 
-test("units that the platform ties to no line are counted as such and nowhere else", () => {
+test("units that the platform assigns to no line are counted as such and nowhere else", () => {
   const returnLines = [returnLine(1, {}), returnLine(2, { lineId: null, quantity: 2 })];
   const { part, anomalies } = mapOrder(order({ returns: [RETURN], returnLines }), "EUR");
   assert.deepEqual(
