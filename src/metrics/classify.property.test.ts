@@ -7,7 +7,9 @@ import type { DocumentLine, DocumentRefund, DocumentReturn, OrderDocument } from
 
 const lineId = fc.constantFrom("a", "b", "c");
 // Few instants, so that ties and events before the order are common.
-const instant = fc.integer({ min: 0, max: 12 }).map((hours) => new Date(hours * 6 * 3_600_000).toISOString());
+const STEP_MS = 6 * 3_600_000;
+const STEPS = 12;
+const instant = fc.integer({ min: 0, max: STEPS }).map((step) => new Date(step * STEP_MS).toISOString());
 
 const anyLine: fc.Arbitrary<DocumentLine> = fc.record({
   lineId,
@@ -218,8 +220,8 @@ function soldDays(order: OrderDocument, line: DocumentLine): number[] {
 }
 
 /**
- * Steps through every quarter hour in which something can happen. Each time it asks every source how many
- * units the platform shows as back by now, and moves single units from the customer until that is reached.
+ * Steps through every instant at which something can happen. Each time it asks every source how many units the
+ * platform shows as back by now, and moves single units from the customer until that is reached.
  */
 function walk(order: OrderDocument, line: DocumentLine): string[] {
   const mine = <Row extends { lineId: string }>(rows: Row[]): Row[] =>
@@ -239,7 +241,7 @@ function walk(order: OrderDocument, line: DocumentLine): string[] {
       returned.push(`${line.lineId} ${day} ${Math.max(0, day - soldOn)} ${reason}`);
     }
   };
-  for (let now = 0; now <= 12 * 6 * 3_600_000; now += 900_000) {
+  for (let now = 0; now <= STEPS * STEP_MS; now += STEP_MS) {
     const isPast = (text: string): boolean => Date.parse(text) <= now;
     for (const row of returns) {
       let refundedUnits = 0;
