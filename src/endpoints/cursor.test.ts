@@ -67,16 +67,31 @@ describe("a cursor", () => {
     expectRefused(bindingOf({ filters: ["a", 'b","c'] }), cursor);
   });
 
-  test("is refused with any bit changed, and when it is empty or short", () => {
+  test("is refused with any bit changed, any byte left out or added, and when it is empty or short", () => {
     const bytes = Buffer.from(codec.encode(binding, [3, "Tops", "Tops", "family"]), "base64url");
-    for (let bit = 0; bit < bytes.length * 8; bit++) {
-      const changed = Buffer.from(bytes);
-      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      expectRefused(binding, changed.toString("base64url"));
+    const changed = [Buffer.concat([bytes, Buffer.of(0)]), Buffer.concat([Buffer.of(0), bytes])];
+    for (const [index, byte] of bytes.entries()) {
+      for (let bit = 0; bit < 8; bit++) changed.push(Buffer.from(bytes.with(index, byte ^ (1 << bit))));
+      changed.push(bytes.subarray(0, index), Buffer.from(bytes.filter((_, place) => place !== index)));
     }
-    for (let length = 0; length < bytes.length; length++) {
-      expectRefused(binding, bytes.subarray(0, length).toString("base64url"));
-    }
+    for (const each of changed) expectRefused(binding, each.toString("base64url"));
+  });
+
+  test("is refused in any other spelling of the same bytes", () => {
+    const cursor = codec.encode(binding, [3, "Tops", "Tops", "family"]);
+    const hex = Buffer.from(cursor, "base64url").toString("hex");
+    for (const spelling of [
+      `${cursor}=`,
+      `${cursor}==`,
+      ` ${cursor}`,
+      `${cursor} `,
+      `${cursor}A`,
+      `${cursor}.`,
+      cursor.slice(0, -1),
+      JSON.stringify(cursor),
+      hex,
+    ])
+      expectRefused(binding, spelling);
   });
 
   test("is refused when it is anything else", () => {
