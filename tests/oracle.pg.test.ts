@@ -9,7 +9,7 @@ import { fitStore, requestsOfFit } from "./oracle/fit-store.ts";
 import { piecesOf, reordered, withAnomalies } from "./oracle/pieces.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import { requestsFor, type OracleRequest } from "./oracle/requests.ts";
-import type { OracleStore, StoreFiles } from "./oracle/store.ts";
+import { USUAL_SETTINGS, type OracleStore, type StoreFiles } from "./oracle/store.ts";
 import { isCitus } from "./support/citus.ts";
 import { createStoreTenant, importStore, setFullLeaderboards } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
@@ -43,7 +43,7 @@ test(
         const requests = requestsFor(store, requestSeed);
         for (let start = 0; start < requests.length; start += REQUESTS_AT_ONCE) {
           const batch = requests.slice(start, start + REQUESTS_AT_ONCE);
-          await Promise.all(batch.map((request) => checkAnswer(tenant, oracle, request)));
+          await Promise.all(batch.map((request) => checkAnswer(tenant, oracle, request, requestSeed)));
         }
         await checkIntervals(tenant, requestSeed);
         await checkNarrowPlan(tenant, store);
@@ -106,14 +106,8 @@ test("M14: a SKU that only lines name follows the variant of those lines when th
     variants: [{ variant_id: "v1", product_id: "p1", condition: "used", unit_cost: "4.00" }],
     order_lines: [],
   };
-  const settings = {
-    currency_code: "EUR",
-    primary_window_days: 30,
-    min_sold_units: 1,
-    visible_card_size: 10,
-    full_leaderboards: true,
-  };
-  const store: OracleStore = { settings, as_of: "2026-06-01T00:00:00Z", files: { ...catalogue, ...lines } };
+  const files = { ...catalogue, ...lines };
+  const store: OracleStore = { settings: USUAL_SETTINGS, as_of: "2026-06-01T00:00:00Z", files };
   const atOnce = await dumpTables(await ingest(store, [store.files]));
   assert.deepEqual(await dumpTables(await ingest(store, [lines, catalogue])), atOnce);
 });
@@ -131,7 +125,12 @@ async function ingest(store: OracleStore, folders: readonly StoreFiles[]): Promi
   return tenant;
 }
 
-async function checkAnswer(tenant: Tenant, oracle: Oracle, request: OracleRequest): Promise<void> {
+async function checkAnswer(
+  tenant: Tenant,
+  oracle: Oracle,
+  request: OracleRequest,
+  requestSeed = 0,
+): Promise<void> {
   const { path, params } = request;
   const title = `${path} ${JSON.stringify(params)}`;
   const expected = oracle(path, params);
@@ -146,9 +145,9 @@ async function checkAnswer(tenant: Tenant, oracle: Oracle, request: OracleReques
   const isFit = params["reportSection"] === "fit";
   const expectedData = isFit ? nearOnesOf(expected.data, data) : expected.data;
   assertHolds({ data, meta }, { data: expectedData, meta: expected.meta }, title);
-  if (path.endsWith("/summary")) await checkSums(tenant, params, data);
+  checkSums(oracle, request, data);
   if (params["reportSection"] === "bridge") checkBridge(data, title);
-  if (params["reportSection"] === "breakdown") await checkSelectors(tenant, params, data);
+  if (params["reportSection"] === "breakdown") await checkSelector(tenant, params, data, requestSeed);
 }
 
 /** M22: two ways to integrate a distribution may round its ends apart, by one of the sixth decimal: then the answer's is expected. */
@@ -171,46 +170,42 @@ type SelectedReport = {
 };
 
 /** M14: the report of a row's selector, as it stands in the answer, has the row's figures, its change, its first reason and its months. */
-async function checkSelectors(
+async function checkSelector(
   tenant: Tenant,
   params: OracleRequest["params"],
   asked: unknown,
+  requestSeed: number,
 ): Promise<void> {
   const { breakdown } = asked as { breakdown: { rows: BreakdownRow[] } };
+  const selecting = breakdown.rows.filter((row) => row.selector !== null);
+  const row = selecting[requestSeed % selecting.length];
+  if (row === undefined) return;
+  const {
+    key,
+    label: _label,
+    selector,
+    excess_return_cost: _excess,
+    return_rate_change: change,
+    top_reason: top,
+    monthly_return_rates: rates,
+    product_title: _title,
+    product_image_url: _image,
+    ...figures
+  } = row;
   const names = ["start_month", "end_month", "window", "include_incomplete"];
   const range = Object.fromEntries(names.flatMap((name) => (name in params ? [[name, params[name]]] : [])));
-  for (const row of breakdown.rows) {
-    const {
-      key,
-      label: _label,
-      selector,
-      excess_return_cost: _excess,
-      return_rate_change: change,
-      top_reason: top,
-      monthly_return_rates: rates,
-      product_title: _title,
-      product_image_url: _image,
-      ...figures
-    } = row;
-    if (selector === null) continue;
-    const own = { ...range, ...selector } as OracleRequest["params"];
-    const answer = await ask(tenant, { path: "/api/v1/report", params: own });
-    const title = `row ${String(key)} of ${JSON.stringify(params)} by ${JSON.stringify(selector)}`;
-    assert.equal(answer.status, 200, title);
-    const data = answer.json().data as unknown as SelectedReport;
-    const { summary, comparison, return_reasons: reasons, trend } = data;
-    const ofTrend = trend.map(({ sold_units: sold, return_rate: rate }) => (sold === 0 ? null : rate));
-    assert.deepEqual(rates, ofTrend, title);
-    assertHolds(summary, figures, title);
-    assert.equal(change, comparison?.return_rate_change ?? null, title);
-    const [first, second] = reasons;
-    const isTop = first?.kind === "stated" && first.returned_units !== second?.returned_units;
-    assert.deepEqual(
-      top,
-      isTop ? { reason: first.reason, label: first.label, share: first.share } : null,
-      title,
-    );
-  }
+  const own = { ...range, ...selector } as OracleRequest["params"];
+  const answer = await ask(tenant, { path: "/api/v1/report", params: own });
+  const title = `row ${String(key)} of ${JSON.stringify(params)} by ${JSON.stringify(selector)}`;
+  assert.equal(answer.status, 200, title);
+  const { summary, comparison, return_reasons, trend } = answer.json().data as unknown as SelectedReport;
+  const ofTrend = trend.map(({ sold_units: sold, return_rate: rate }) => (sold === 0 ? null : rate));
+  assert.deepEqual(rates, ofTrend, title);
+  assertHolds(summary, figures, title);
+  assert.equal(change, comparison?.return_rate_change ?? null, title);
+  const [first, second] = return_reasons;
+  const isTop = first?.kind === "stated" && first.returned_units !== second?.returned_units;
+  assert.deepEqual(top, isTop ? { reason: first.reason, label: first.label, share: first.share } : null, title);
 }
 
 type Bridge = {
@@ -239,18 +234,14 @@ function bySelector(entities: unknown): string[] {
 
 type Units = { sold_units: number; returned_units: number };
 
-/** M7: a summary is the sum of the timeseries rows of the same request, and of the report's trend. */
-async function checkSums(tenant: Tenant, params: OracleRequest["params"], summary: unknown): Promise<void> {
-  const series = await ask(tenant, { path: "/api/v1/timeseries", params });
-  const report = await ask(tenant, { path: "/api/v1/report", params: { ...params, reportSection: "trend" } });
-  const { rows } = series.json().data as unknown as { rows: Units[] };
-  const data = report.json().data as unknown as { summary: Units; trend: Units[] };
-  for (const name of ["sold_units", "returned_units"] as const) {
-    const total = (summary as Units)[name];
-    assert.equal(sumOf(rows, name), total, `timeseries ${name} ${JSON.stringify(params)}`);
-    assert.equal(sumOf(data.trend, name), total, `trend ${name} ${JSON.stringify(params)}`);
-    assert.equal(data.summary[name], total, `report ${name} ${JSON.stringify(params)}`);
-  }
+/** M7: months add up to the summary: those of a series to the oracle's, a report's to its own. */
+function checkSums(oracle: Oracle, { path, params }: OracleRequest, answered: unknown): void {
+  const { rows, trend, summary } = answered as { rows?: Units[]; trend?: Units[]; summary?: Units };
+  const months = path.endsWith("/timeseries") ? rows : trend;
+  if (months === undefined || "interval" in params) return;
+  const whole = summary ?? (oracle("/api/v1/summary", params) as { data: Units }).data;
+  for (const name of ["sold_units", "returned_units"] as const)
+    assert.equal(sumOf(months, name), whole[name], `${name} of ${path} ${JSON.stringify(params)}`);
 }
 
 type TrendRow = Record<string, unknown> & { cohort_month: string; period_start: string };
