@@ -4,7 +4,7 @@ import pino from "pino";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { startService } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
-import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { createStore } from "./support/import-store.ts";
 import { createCaller, serviceEnvironment, type ServiceCaller } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { insertRows, type Tenant } from "./support/tenants.ts";
@@ -22,9 +22,7 @@ const SKU = "Lamp & shade #1";
 
 let tenant: Tenant;
 before(async () => {
-  tenant = await createStoreTenant(service);
-  await importStore(service, tenant, {
-    currencyCode: "EUR",
+  tenant = await createStore(service, {
     asOf: "2026-07-01T00:00:00Z",
     files: {
       order_lines: MONTHS.map((month) => ({

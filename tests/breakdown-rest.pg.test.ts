@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import papaparse from "papaparse";
 import type { StoreFiles } from "./oracle/store.ts";
-import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { createStore } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
 
 type Row = {
@@ -48,12 +48,7 @@ function storeFiles(): StoreFiles {
   };
 }
 
-const tenant = await createStoreTenant(service, { min_sold_units: 1 });
-await importStore(service, tenant, {
-  currencyCode: "EUR",
-  asOf: "2026-06-01T00:00:00Z",
-  files: storeFiles(),
-});
+const tenant = await createStore(service, { asOf: "2026-06-01T00:00:00Z", files: storeFiles() });
 
 const ask = (path: string, params: Record<string, string>) =>
   service.call(path, { token: tenant.token, params: { ...MONTH, ...params }, isUnlimited: true });

@@ -5,7 +5,7 @@ import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { dayFromText, dayToText } from "../src/lib/month.ts";
 import { assertHolds } from "./golden/golden.ts";
 import type { StoreFiles } from "./oracle/store.ts";
-import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { createStore } from "./support/import-store.ts";
 import { startTestService } from "./support/service.ts";
 import { changeWorkspace } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
@@ -53,10 +53,8 @@ async function checkWarnings(
   { products, variants, series, days }: GoldenWarnings,
   afterDay: (day: string) => Promise<void> = async () => {},
 ): Promise<void> {
-  const tenant = await createStoreTenant(service);
   const files: StoreFiles = { products, variants, ...rowsOf(series) };
-  const asOf = `${days.at(-1)?.as_of ?? ""}T12:00:00Z`;
-  await importStore(service, tenant, { currencyCode: "EUR", asOf, files });
+  const tenant = await createStore(service, { asOf: `${days.at(-1)?.as_of ?? ""}T12:00:00Z`, files });
   for (const day of days) {
     await changeWorkspace(service.database, tenant, { data_as_of: `${day.as_of}T12:00:00Z` });
     const { database } = service.installation;

@@ -7,7 +7,7 @@ import { makeWarningStore } from "./oracle/warning-store.ts";
 import { createAnnouncer, gammaPoissonTail, oracleWarnings } from "./oracle/warnings.ts";
 import type { OracleAnnouncement, OracleWarning } from "./oracle/warnings.ts";
 import { tailProbability } from "../src/metrics/negative-binomial.ts";
-import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { createStore } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
 import { changeWorkspace } from "./support/tenants.ts";
 
@@ -51,9 +51,9 @@ describe("M17: warnings and alerts of random stores are those of a loop over the
 async function compareStore(seed: number, primaryWindowDays: number): Promise<void> {
   const horizon = Math.max(60, primaryWindowDays);
   const store = makeWarningStore(seed, LAST_DAY - horizon - 270, LAST_DAY);
-  const tenant = await createStoreTenant(service, { primary_window_days: primaryWindowDays });
   const asOf = `${dayToText(LAST_DAY)}T23:00:00Z`;
-  await importStore(service, tenant, { currencyCode: "EUR", asOf, files: store.files });
+  const settings = { primary_window_days: primaryWindowDays };
+  const tenant = await createStore(service, { ...settings, asOf, files: store.files });
   await service.database.query("delete from alert where shop_key = $1", [tenant.shopKey]);
   await service.database.query("delete from warning_episode where shop_key = $1", [tenant.shopKey]);
   const { database } = service.installation;

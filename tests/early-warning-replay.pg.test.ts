@@ -31,11 +31,7 @@ function filesOf(day: number): StoreFiles {
 }
 
 const importAt = (day: number) =>
-  importStore(service, tenant, {
-    currencyCode: "EUR",
-    asOf: `${dayToText(day)}T23:59:59Z`,
-    files: filesOf(day),
-  });
+  importStore(service, tenant, { asOf: `${dayToText(day)}T23:59:59Z`, files: filesOf(day) });
 const evaluate = ({ shopKey }: Tenant = tenant) =>
   evaluateAlerts({ database: service.installation.database, shopKey, now: new Date() });
 

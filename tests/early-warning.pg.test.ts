@@ -5,7 +5,7 @@ import { loadStoreLines } from "../tools/backtest/store-lines.ts";
 import { evaluateAlerts, loadEvidence } from "../src/alerts/evaluate-alerts.ts";
 import type { StoreEvidence } from "../src/metrics/early-warning.ts";
 import { dayFromText, dayToText } from "../src/lib/month.ts";
-import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { createStore } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
 import { changeWorkspace } from "./support/tenants.ts";
 
@@ -15,12 +15,7 @@ const LAST_DAY = dayFromText("2026-04-30") as number;
 /** SKU 3 is the bad one; its used twin belongs to the same product. */
 const SKUS = 12;
 
-const tenant = await createStoreTenant(service);
-await importStore(service, tenant, {
-  currencyCode: "EUR",
-  asOf: `${dayToText(LAST_DAY)}T00:00:00Z`,
-  files: storeFiles(),
-});
+const tenant = await createStore(service, { asOf: `${dayToText(LAST_DAY)}T00:00:00Z`, files: storeFiles() });
 
 /** Each day two orders of each SKU; one line in ten comes back, of SKU 3 from the batch day on every second. */
 function storeFiles() {

@@ -9,10 +9,10 @@ import { readGoldenStores } from "./golden/golden.ts";
 import { withAnomalies } from "./oracle/pieces.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import { requestsFor } from "./oracle/requests.ts";
-import type { StoreFiles } from "./oracle/store.ts";
+import { USUAL_SETTINGS, type StoreFiles } from "./oracle/store.ts";
 import { assertSameAnswers, filesOf, importExport, requestsOf, withExport } from "./support/export-move.ts";
 import type { AskedExport } from "./support/export-move.ts";
-import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { createStore, createStoreTenant, importStore } from "./support/import-store.ts";
 import { startTestService } from "./support/service.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
@@ -40,8 +40,7 @@ const textParams = (params: object): Record<string, string> =>
 
 test("every golden store", async () => {
   for (const { workspace, as_of: asOf, files, requests } of readGoldenStores()) {
-    const tenant = await createStoreTenant(service, workspace);
-    await importStore(service, tenant, { currencyCode: workspace.currency_code, asOf, files });
+    const tenant = await createStore(service, { ...workspace, asOf, files });
     const asked = requests.map(({ path, params }) => ({ path, params: textParams(params) }));
     await assertMoves(tenant, asked);
   }
@@ -55,8 +54,7 @@ test("random stores, with what a source may state but a folder written by hand m
       runs += 1;
       const store = { ...plain, files: withAnomalies(plain.files) };
       const { settings, as_of: asOf, files } = store;
-      const tenant = await createStoreTenant(service, settings);
-      await importStore(service, tenant, { currencyCode: settings.currency_code, asOf, files });
+      const tenant = await createStore(service, { ...settings, asOf, files });
       const asked = requestsFor(store, requestSeed).map(({ path, params }) => ({
         path,
         params: textParams(params),
@@ -68,14 +66,14 @@ test("random stores, with what a source may state but a folder written by hand m
 });
 
 test("a demo store, all endpoints, lists and entities", async () => {
-  const tenant = await createStoreTenant(service, SETTINGS);
+  const tenant = await createStoreTenant(service, USUAL_SETTINGS);
   const folder = makeFolder();
   await writeDemoStore({ folder, today: "2026-11-21", orders: 800, months: 14 });
   await importFolder({
     database: service.installation.database,
     actor: OPERATOR,
     shopKey: tenant.shopKey,
-    currencyCode: SETTINGS.currency_code,
+    currencyCode: USUAL_SETTINGS.currency_code,
     folder,
     asOf: new Date("2026-11-21T06:00:00Z"),
     now: new Date("2026-11-21T06:00:00Z"),
@@ -86,13 +84,6 @@ test("a demo store, all endpoints, lists and entities", async () => {
   await assertMoves(tenant, asked);
 });
 
-const SETTINGS = {
-  currency_code: "EUR",
-  primary_window_days: 30,
-  min_sold_units: 1,
-  visible_card_size: 10,
-  full_leaderboards: true,
-};
 const AS_OF = "2026-06-01T00:00:00Z";
 const HOSTILE = '=2+2, "odd" 🧦 <b>';
 
@@ -188,14 +179,8 @@ const EVERYTHING: StoreFiles = {
   sale_events: [{ slug: "winter", label: HOSTILE, starts_on: "2026-01-01", ends_on: "2026-01-31" }],
 };
 
-async function everything(): Promise<Tenant> {
-  const tenant = await createStoreTenant(service, SETTINGS);
-  await importStore(service, tenant, { currencyCode: "EUR", asOf: AS_OF, files: EVERYTHING });
-  return tenant;
-}
-
 test("deleted rows, used variants, labels of all sorts, partial refunds, SKUs with separators", async () => {
-  const tenant = await everything();
+  const tenant = await createStore(service, { ...USUAL_SETTINGS, asOf: AS_OF, files: EVERYTHING });
   const { shopKey } = tenant;
   const later: StoreFiles = {
     order_lines: [
@@ -204,7 +189,7 @@ test("deleted rows, used variants, labels of all sorts, partial refunds, SKUs wi
       { order_id: "o3", line_id: "l1", ordered_at: "2026-02-06T00:00:00Z", variant_id: "v3", units: 2 },
     ] as never,
   };
-  await importStore(service, tenant, { currencyCode: "EUR", asOf: AS_OF, files: later });
+  await importStore(service, tenant, { asOf: AS_OF, files: later });
   await service.database.query(
     `insert into sale_event (shop_key, slug, label, starts_on, ends_on, skus)
      values ($1, 'listed', 'Listed', '2026-02-01', '2026-02-10', '{"HAT;1"," SHOE ","LOOSE"}')`,

@@ -8,7 +8,7 @@ import { dayOf, dayText, monthsFrom } from "./oracle/calendar.ts";
 import { ledgerOf, type LedgerLine } from "./oracle/ledger.ts";
 import { liabilityRule, type RefundedLine } from "./oracle/liability.ts";
 import { monthOutlooks, togetherOf } from "./oracle/outlook.ts";
-import type { StoreFiles } from "./oracle/store.ts";
+import { USUAL_SETTINGS, type StoreFiles } from "./oracle/store.ts";
 import { DEMO_DAY, startConsoleDemo } from "./support/console-demo.ts";
 import { readImportFolder } from "./support/import-counting.ts";
 import { post, toolCall, toolText } from "./support/mcp.ts";
@@ -30,13 +30,7 @@ before(async () => {
   const files = Object.fromEntries(
     ROWS.map((name) => [name, read[name].map(typedRow)]),
   ) as unknown as Required<StoreFiles>;
-  const settings = {
-    currency_code: "GBP",
-    primary_window_days: WINDOW_DAYS,
-    min_sold_units: 0,
-    visible_card_size: 0,
-    full_leaderboards: true,
-  };
+  const settings = { ...USUAL_SETTINGS, currency_code: "GBP", primary_window_days: WINDOW_DAYS };
   const { lines } = ledgerOf({ settings, as_of: NOW.toISOString(), files });
   sold = lines.filter((line) => line.sold > 0);
   const dresses = files.products.filter((product) => product.analytics_category === "Apparel > Dresses");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OrderLineRow, StoreFiles, OracleVariant } from "./oracle/store.ts";
-import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { createStore } from "./support/import-store.ts";
 import { post, toolCall, toolError, toolText } from "./support/mcp.ts";
 import { service } from "./support/shared-service.ts";
 import type { ReportBreakdown } from "../src/contract/report.ts";
@@ -10,7 +10,6 @@ const RANGE = { start_month: "2026-01", end_month: "2026-01" };
 
 /** A product that sold one unit of each of some options: names and values of variants, in their order. */
 async function storeOf(options: readonly (readonly [name: string, value: string])[]) {
-  const tenant = await createStoreTenant(service);
   const variants: OracleVariant[] = options.map(([option1_name, option1_value], index) => ({
     variant_id: `v${String(index).padStart(5, "0")}`,
     product_id: "p1",
@@ -26,7 +25,7 @@ async function storeOf(options: readonly (readonly [name: string, value: string]
   }));
   const products = [{ product_id: "p1", title: "Shirt", vendor: "Acme" }];
   const files: StoreFiles = { products, variants, order_lines };
-  await importStore(service, tenant, { currencyCode: "EUR", asOf: "2026-06-01T00:00:00Z", files });
+  const tenant = await createStore(service, { asOf: "2026-06-01T00:00:00Z", files });
   const ask = async (breakdownBy: string, order: Record<string, string> = {}) => {
     const query = new URLSearchParams({ ...RANGE, reportSection: "breakdown", breakdownBy, ...order });
     const answer = await fetch(`${service.address}/api/v1/report?${query.toString()}`, {

@@ -5,7 +5,7 @@ import { lastDayOf, monthsFrom } from "./oracle/calendar.ts";
 import { liabilityRule, type NaiveLiability, type RefundedLine } from "./oracle/liability.ts";
 import { monthOutlooks, togetherOf, type MonthOutlook } from "./oracle/outlook.ts";
 import { makeWarningStore, type MadeLine, type WarningStore } from "./oracle/warning-store.ts";
-import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { createStore } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
 
 const AS_OF = "2026-05-10";
@@ -54,8 +54,8 @@ async function compareStore(primaryWindowDays: number, seed: number): Promise<vo
   const store = knownStore(
     makeWarningStore(seed, AS_OF_DAY - Math.max(90, primaryWindowDays) - 300, AS_OF_DAY),
   );
-  const tenant = await createStoreTenant(service, { primary_window_days: primaryWindowDays });
-  await importStore(service, tenant, { currencyCode: "EUR", asOf: `${AS_OF}T23:00:00Z`, files: store.files });
+  const settings = { primary_window_days: primaryWindowDays };
+  const tenant = await createStore(service, { ...settings, asOf: `${AS_OF}T23:00:00Z`, files: store.files });
   const sold = store.lines.filter((line) => line.soldUnits > 0);
   const outlookOf = new Map(sold.map((line) => [line, refundedLine(line)]));
   const linesOf = (isTaken: (line: MadeLine) => boolean): RefundedLine[] =>

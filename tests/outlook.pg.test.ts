@@ -1,25 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dayCurves, loadStoreLines, type StoreLine } from "../tools/backtest/store-lines.ts";
-import { dayFromText } from "../src/lib/month.ts";
+import { dayFromText, dayToText } from "../src/lib/month.ts";
 import { loadDayCurves, type DayCurveRow } from "../src/store/queries/outlook.ts";
 import type { Selection } from "../src/store/queries/selection.ts";
 import type { Workspace } from "../src/store/workspace.ts";
-import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { createStore } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
 
 const FROM_DAY = dayFromText("2025-06-01") as number;
 const AS_OF = "2026-06-15";
 const AS_OF_DAY = dayFromText(AS_OF) as number;
 
-const dayText = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10);
-
-const tenant = await createStoreTenant(service);
-await importStore(service, tenant, {
-  currencyCode: "EUR",
-  asOf: `${AS_OF}T00:00:00Z`,
-  files: storeFiles(),
-});
+const tenant = await createStore(service, { asOf: `${AS_OF}T00:00:00Z`, files: storeFiles() });
 const lines = await loadStoreLines(service.installation.database, tenant.shopKey);
 
 /** Six SKUs, the last one used; four lines a day, every fifth comes back in one or two parts within 41 days. */
@@ -32,14 +25,14 @@ function storeFiles() {
     const line = { order_id: id, line_id: "1" };
     order_lines.push({
       ...line,
-      ordered_at: `${dayText(day)}T10:00:00Z`,
+      ordered_at: `${dayToText(day)}T10:00:00Z`,
       variant_id: `v${(number * 7) % 6}`,
       units: 2 + (number % 3),
     });
     if (number % 5 !== 0) continue;
     for (const [part, lag] of [3 + ((number * 11) % 30), 20 + ((number * 3) % 22)].entries()) {
       if (day + lag > AS_OF_DAY || (part === 1 && number % 2 === 0)) continue;
-      const refunded_at = `${dayText(day + lag)}T10:00:00Z`;
+      const refunded_at = `${dayToText(day + lag)}T10:00:00Z`;
       refunds.push({ ...line, refund_id: `${id} ${part}`, refunded_at, units: 1, subtotal: "9.00" });
     }
   }
@@ -181,14 +174,8 @@ test("M18: every kind of selection has an outlook; a store with a short history 
     const { summary } = await report({ include_incomplete: true, ...params });
     assert.ok(summary.outlook !== null, JSON.stringify(params));
   }
-  const young = await createStoreTenant(service);
-  await importStore(service, young, {
-    currencyCode: "EUR",
-    asOf: `${AS_OF}T00:00:00Z`,
-    files: {
-      order_lines: [{ order_id: "1", line_id: "1", ordered_at: "2026-06-01T10:00:00Z", sku: "A", units: 3 }],
-    },
-  });
+  const line = { order_id: "1", line_id: "1", ordered_at: "2026-06-01T10:00:00Z", sku: "A", units: 3 };
+  const young = await createStore(service, { asOf: `${AS_OF}T00:00:00Z`, files: { order_lines: [line] } });
   const answer = await service.call("/api/v1/report", {
     token: young.token,
     params: { start_month: "2026-06", end_month: "2026-06", include_incomplete: true },

@@ -10,6 +10,7 @@ import type { ShopifyClient } from "../src/sync/connectors/shopify/api/client.ts
 import { openOrderReader } from "../src/sync/connectors/shopify/fetch/orders.ts";
 import { mapOrder } from "../src/sync/connectors/shopify/map/map-order.ts";
 import { ledgerOf } from "./oracle/ledger.ts";
+import { USUAL_SETTINGS } from "./oracle/store.ts";
 import type {
   OrderLineRow,
   RefundRow,
@@ -23,13 +24,6 @@ type ShopifyOrder = Parameters<typeof mapOrder>[0];
 type Order = { history: History; shown: ShopifyOrder };
 
 const AS_OF = "2027-01-01T00:00:00Z";
-const SETTINGS = {
-  currency_code: "EUR",
-  primary_window_days: 30,
-  min_sold_units: 1,
-  visible_card_size: 10,
-  full_leaderboards: true,
-};
 
 /** Every order as the product reads it from the API, beside what truly happened to it. */
 async function read(histories: Histories): Promise<Order[]> {
@@ -138,7 +132,7 @@ class Count {
 
 function countTruth(rows: StoreFiles): Count {
   const count = new Count();
-  for (const line of ledgerOf({ settings: SETTINGS, as_of: AS_OF, files: rows }).lines) {
+  for (const line of ledgerOf({ settings: USUAL_SETTINGS, as_of: AS_OF, files: rows }).lines) {
     const name = `${line.lineId} ${dayToText(line.orderedDay)}`;
     count.add("units", `${name} sold`, line.sold);
     for (const { lagDays, reason } of line.returned) {

@@ -10,13 +10,6 @@ import { evaluateAlerts } from "./evaluate-alerts.ts";
 
 const NOW = new Date("2026-07-01T06:00:00Z");
 const HOUR_MS = 3_600_000;
-const SETTINGS = {
-  currency_code: "EUR",
-  primary_window_days: 30,
-  min_sold_units: 20,
-  visible_card_size: 10,
-  full_leaderboards: true,
-};
 const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04", "2026-05", "2026-06"];
 /** The newest month that is complete at NOW in the primary window. */
 const NEWEST = "2026-05";
@@ -29,7 +22,7 @@ const SPIKING = Array.from({ length: 25 }, (_, index) =>
 
 type Alert = { category: string; severity: string; title: string; metadata: Record<string, unknown> };
 
-const newTenant = (): Promise<Tenant> => createStoreTenant(service, SETTINGS);
+const newTenant = (): Promise<Tenant> => createStoreTenant(service);
 const evaluate = (tenant: Tenant, now = NOW) =>
   evaluateAlerts({ database: service.installation.database, shopKey: tenant.shopKey, now });
 
@@ -50,7 +43,6 @@ async function importLamps(tenant: Tenant, asOf = "2026-07-01T00:00:00Z") {
     })),
   );
   return importStore(service, tenant, {
-    currencyCode: "EUR",
     asOf,
     files: {
       products: SPIKING.map((_, index) => ({
@@ -98,7 +90,6 @@ async function importLampBesideBoxes(tenant: Tenant, { lamps, boxes }: { lamps: 
     })),
   ]);
   return importStore(service, tenant, {
-    currencyCode: "EUR",
     asOf: "2026-07-01T00:00:00Z",
     files: {
       order_lines: orders.map(({ sku, units, month, id }) => ({

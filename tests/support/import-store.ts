@@ -1,17 +1,10 @@
+import assert from "node:assert/strict";
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
-import type { StoreFiles, StoreSettings } from "../oracle/store.ts";
+import { USUAL_SETTINGS, type StoreFiles, type StoreSettings } from "../oracle/store.ts";
 import type { TestService } from "./service.ts";
 import { withStoreFolder } from "./store-folder.ts";
 import { changePlan, changeWorkspace, createTenant, type Tenant } from "./tenants.ts";
-
-const USUAL_SETTINGS: StoreSettings = {
-  currency_code: "EUR",
-  primary_window_days: 30,
-  min_sold_units: 20,
-  visible_card_size: 10,
-  full_leaderboards: true,
-};
 
 /** A workspace without data and daily limit, of the usual settings or its own. */
 export async function createStoreTenant(
@@ -19,7 +12,7 @@ export async function createStoreTenant(
   own: Partial<StoreSettings> = {},
 ): Promise<Tenant> {
   const { database } = service;
-  const settings = { ...USUAL_SETTINGS, ...own };
+  const settings = { ...USUAL_SETTINGS, min_sold_units: 20, ...own };
   const tenant = await createTenant(database, {
     currencyCode: settings.currency_code,
     dailyQuota: null,
@@ -32,6 +25,16 @@ export async function createStoreTenant(
     visible_card_size: settings.visible_card_size,
   });
   await setFullLeaderboards(service, tenant, settings.full_leaderboards);
+  return tenant;
+}
+
+/** A workspace that holds a store as of a time: the two steps of this file. */
+export async function createStore(
+  service: TestService,
+  { asOf, files, ...own }: Partial<StoreSettings> & { asOf: string; files: StoreFiles },
+): Promise<Tenant> {
+  const tenant = await createStoreTenant(service, own);
+  await importStore(service, tenant, { currencyCode: own.currency_code ?? "EUR", asOf, files });
   return tenant;
 }
 
@@ -48,22 +51,23 @@ export async function setFullLeaderboards(
 /** Stores of tests have fixed dates, independent of the day of the run. */
 const AFTER_EVERY_ORDER = new Date("2100-01-01T00:00:00Z");
 
-/** Imports the rows as a folder; every row must be usable. */
+/** Imports the rows as a folder, into a workspace in euros unless told otherwise; every row must be usable. */
 export async function importStore(
   service: TestService,
   tenant: Tenant,
-  store: { currencyCode: string; asOf: string; files: StoreFiles },
-) {
-  return withStoreFolder(store.files, (folder) =>
+  { currencyCode = "EUR", asOf, files }: { currencyCode?: string; asOf: string; files: StoreFiles },
+): Promise<void> {
+  const { invalid } = await withStoreFolder(files, (folder) =>
     importFolder({
       actor: OPERATOR,
       database: service.installation.database,
       shopKey: tenant.shopKey,
-      currencyCode: store.currencyCode,
+      currencyCode,
       folder,
-      asOf: new Date(store.asOf),
+      asOf: new Date(asOf),
       now: AFTER_EVERY_ORDER,
       skipInvalid: false,
     }),
   );
+  assert.deepEqual(invalid, []);
 }

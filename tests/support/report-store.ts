@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createRandom } from "../../src/demo/random.ts";
 import type { ReportData } from "../../src/contract/report.ts";
 import type { OracleReturnStatus, StoreFiles } from "../oracle/store.ts";
-import { createStoreTenant, importStore } from "./import-store.ts";
+import { createStore } from "./import-store.ts";
 import type { TestService } from "./service.ts";
 import type { Tenant } from "./tenants.ts";
 
@@ -46,8 +46,7 @@ const VARIANTS = [
 ] as const;
 
 export async function createReportWorkspace(service: TestService): Promise<ReportWorkspace> {
-  const tenant = await createStoreTenant(service, { primary_window_days: 45 });
-  await importStore(service, tenant, { currencyCode: "EUR", asOf: AS_OF, files: reportFiles() });
+  const tenant = await createStore(service, { primary_window_days: 45, asOf: AS_OF, files: reportFiles() });
   return {
     tenant,
     ask: async (parameters) => {
