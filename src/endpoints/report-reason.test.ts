@@ -21,8 +21,8 @@ test("M8: a missing reason has its own wording, distinct from a reason of the sa
   ]);
 });
 
-test("M8: of reasons that read alike the stated one comes first", () => {
-  const keys = [UNSPECIFIED, REFUND_ONLY, "z", "unspecified", "refund_only", "a"];
+test("M8: reasons are in the order of code points, and of those that read alike the stated one comes first", () => {
+  const keys = ["\u{1f9e6}", "\uff5e", UNSPECIFIED, REFUND_ONLY, "z", "unspecified", "refund_only", "a"];
   assert.deepEqual(
     keys
       .map(presentReason)
@@ -35,6 +35,8 @@ test("M8: of reasons that read alike the stated one comes first", () => {
       "unspecified stated",
       "unspecified unspecified",
       "z stated",
+      "\uff5e stated",
+      "\u{1f9e6} stated",
     ],
   );
 });
