@@ -77,23 +77,23 @@ console.log(JSON.stringify({ data, remaining: quota.remaining > 0, entities, pag
 test("One query runs without a checkout, by npx and the address of the service", async () => {
   const empty = makeFolder();
   const env = { ...process.env, RETURNS_TOKEN: token, RETURNS_URL: service.address };
-  const npx = (...words: string[]) => run("npx", ["--yes", ...npm, address, ...words], { cwd: empty, env });
   // npx passes on what it is given; what the command makes of it, the installed one shows sooner.
   const installed = (...words: string[]) => run("node", [COMMAND, ...words], { env });
   const months = ["--start-month", "2025-03", "--end-month", "2026-02"];
-  const { stdout } = await npx("summary", ...months);
+  const query = ["--yes", ...npm, address, "summary", ...months];
+  const { stdout } = await run("npx", query, { cwd: empty, env });
   const params = { start_month: "2025-03", end_month: "2026-02" };
   const { data, meta } = (await service.call("/api/v1/summary", { token, params })).json();
   assert.deepEqual(JSON.parse(stdout), { data, meta });
   assert.match((await installed("export-report", ...months)).stdout, /^section,cohort_month,key,label/u);
-  for (const [start, words, code, sentence] of [
-    [npx, ["summary", "--month", "2026-01"], 2, /Unknown option '--month'/u],
-    [installed, ["nothing"], 2, /^Usage: returns-query <endpoint>[^]*return-rate-leaderboard/u],
-    [installed, ["summary", ...months, "--sku", "NONE"], 1, /\(invalid_request\)\n$/u],
+  for (const [words, code, sentence] of [
+    [["summary", "--month", "2026-01"], 2, /Unknown option '--month'/u],
+    [["nothing"], 2, /^Usage: returns-query <endpoint>[^]*return-rate-leaderboard/u],
+    [["summary", ...months, "--sku", "NONE"], 1, /\(invalid_request\)\n$/u],
   ] as const) {
     const refused = (error: { code: number; stderr: string }) =>
       error.code === code && sentence.test(error.stderr);
-    await assert.rejects(start(...words), refused, words.join(" "));
+    await assert.rejects(installed(...words), refused, words.join(" "));
   }
 });
 
@@ -123,6 +123,18 @@ test("The command takes its token nowhere else, and shows neither it nor control
   }
 });
 
+/** Checks programs of the folder, with more options of the compiler. */
+async function compile(...words: string[]): Promise<void> {
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const checked = run(process.execPath, [tsc, "--ignoreConfig", "--noEmit", "--strict", ...words], {
+    cwd: folder,
+  });
+  await checked.catch(({ stdout }: { stdout: string }) => assert.fail(stdout));
+}
+
+const ES2022 = ["--module", "nodenext", "--target", "es2022"];
+const OF_NODE = ["--types", "node", "--typeRoots", join(root, "node_modules/@types")];
+
 /** The examples of docs/client.md as programs: all but the first go on from it, and need its client. */
 function examplePrograms(): string[] {
   const found = [...readFileSync(join(root, "docs/client.md"), "utf8").matchAll(/```js\n(.*?)```/gsu)];
@@ -151,12 +163,7 @@ test("Every example of docs/client.md is a TypeScript program with TypeScript's 
     writeFileSync(join(folder, `typed-${index}.ts`), checked);
     return `typed-${index}.ts`;
   });
-  const tsc = join(root, "node_modules/typescript/bin/tsc");
-  const settings = ["--ignoreConfig", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"];
-  const node = ["--types", "node", "--typeRoots", join(root, "node_modules/@types")];
-  await run(process.execPath, [tsc, ...settings, ...node, ...names], { cwd: folder }).catch(
-    ({ stdout }: { stdout: string }) => assert.fail(stdout),
-  );
+  await compile(...ES2022, ...OF_NODE, ...names);
 });
 
 const CONSUMER = `import { createClient, ReturnsApiError } from "returns-analytics-client";
@@ -192,19 +199,12 @@ void client.summary(parameters).then(({ data }) => data.return_rate.toUpperCase(
 
 for (const [title, extra] of [
   ["a browser's types", ["--lib", "es2022,dom,dom.asynciterable", "--types", ""]],
-  [
-    "those of Node.js",
-    ["--lib", "es2022", "--types", "node", "--typeRoots", join(root, "node_modules/@types")],
-  ],
+  ["those of Node.js", ["--lib", "es2022", ...OF_NODE]],
 ] as const) {
   test(`A TypeScript program is checked against the package, with ${title}`, async () => {
     writeFileSync(join(folder, "consumer.ts"), CONSUMER);
-    const tsc = join(root, "node_modules/typescript/bin/tsc");
-    const settings = ["--ignoreConfig", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"];
     const strictest = ["--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
-    const words = [tsc, ...settings, ...strictest, ...extra, "consumer.ts"];
-    const checked = run(process.execPath, words, { cwd: folder });
-    await checked.catch(({ stdout }: { stdout: string }) => assert.fail(stdout));
+    await compile(...ES2022, ...strictest, ...extra, "consumer.ts");
   });
 }
 
@@ -234,23 +234,7 @@ export const answers: { [N in Name as Unlike<Answer<EndpointMethods[N]>, Answer<
 
 test("The types that are written out for the package are those of the contract", async () => {
   writeFileSync(join(folder, "alike.ts"), ALIKE);
-  const tsc = join(root, "node_modules/typescript/bin/tsc");
-  const settings = [
-    "--ignoreConfig",
-    "--noEmit",
-    "--strict",
-    "--exactOptionalPropertyTypes",
-    "--skipLibCheck",
-  ];
-  const sources = [
-    "--module",
-    "nodenext",
-    "--target",
-    "esnext",
-    "--allowImportingTsExtensions",
-    "--types",
-    "",
-  ];
-  const checked = run(process.execPath, [tsc, ...settings, ...sources, "alike.ts"], { cwd: folder });
-  await checked.catch(({ stdout }: { stdout: string }) => assert.fail(stdout));
+  const strictest = ["--exactOptionalPropertyTypes", "--skipLibCheck"];
+  const sources = ["--module", "nodenext", "--target", "esnext", "--allowImportingTsExtensions"];
+  await compile(...strictest, ...sources, "--types", "", "alike.ts");
 });
