@@ -103,16 +103,6 @@ describe("a tool and its endpoint", () => {
       assert.deepEqual(statuses, new Set([200, 400]), "the cases hold answers and refusals");
     });
 
-    test(`${tool} takes numbers and booleans as strings, as REST does`, async () => {
-      for (const params of cases) {
-        const asStrings = Object.fromEntries(
-          Object.entries(params).map(([name, value]) => [name, String(value)]),
-        );
-        const answers = [await ask(toolCall(tool, params)), await ask(toolCall(tool, asStrings))];
-        assert.equal(answers[0]?.text, answers[1]?.text, JSON.stringify(params));
-      }
-    });
-
     test(`${tool} counts once, carries the rate-limit headers and needs the endpoint's scope`, async () => {
       const params = cases[0] ?? {};
       const counted = await countedRequests(service.database, tenant);

@@ -129,7 +129,7 @@ describe("connections", { timeout: 60_000 }, () => {
 
   test("fetch sees the refusal of a large body, not a broken connection, and goes on", async () => {
     const large = "1".repeat(20_000_000);
-    for (let turn = 0; turn < 3; turn += 1) {
+    for (let turn = 0; turn < 2; turn += 1) {
       expectError(await post(service.address, large), 413, -32600, null);
       expectError(await post(service.address, large.slice(0, LIMIT_BYTES)), 401, -32001, null);
       const answer = await post(service.address, rpc("ping"), { token: tenant.token });
@@ -208,23 +208,7 @@ describe("an admitted caller", { timeout: 60_000 }, () => {
   });
 });
 
-test("four connections that send large bodies without a token do not cost another tenant its latency", async (t) => {
-  const REQUESTS = 300;
-  const measure = async (): Promise<number[]> => {
-    const times: number[] = [];
-    for (let request = 0; request < REQUESTS; request += 1) {
-      const startedMs = performance.now();
-      await post(service.address, toolCall("list_entities"), { token: tenant.token });
-      times.push(performance.now() - startedMs);
-    }
-    return times.toSorted((one, other) => one - other);
-  };
-  const tell = (name: string, times: readonly number[]): void => {
-    const at = (part: number): string => (times[Math.floor(part * times.length)] ?? 0).toFixed(1);
-    t.diagnostic(`${name}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
-  };
-  tell("alone", await measure());
-  accepted.clear();
+test("of four connections that send large bodies without a token none is read, and another tenant is answered", async (t) => {
   const plan: FloodPlan = {
     port: Number(new URL(service.address).port),
     path: MCP_PATH,
@@ -233,14 +217,15 @@ test("four connections that send large bodies without a token do not cost anothe
   };
   const attack = fork(join(import.meta.dirname, "support", "body-flood.ts"), [JSON.stringify(plan)]);
   const result = once(attack, "message") as Promise<[Flood]>;
-  const during = await measure();
+  for (let request = 0; request < 300; request += 1) {
+    const answer = await post(service.address, toolCall("list_entities"), { token: tenant.token });
+    assert.equal(answer.status, 200);
+  }
   attack.send("over");
   const [{ connections, statuses, offeredBytes }] = await result;
-  tell("during the attack", during);
   t.diagnostic(
     `${connections} connections offered ${(offeredBytes / 1e6).toFixed(0)} MB: ${JSON.stringify(statuses)}`,
   );
-  t.diagnostic(`the server read at most ${mostRead()} bytes of one connection`);
   assert.ok((statuses["401"] ?? 0) > 0 && (statuses["413"] ?? 0) > 0, "both forms were refused");
-  assert.ok(mostRead() <= MOST_READ_BYTES, "no body of the attack was read to its end");
+  assert.ok(mostRead() <= MOST_READ_BYTES, `${mostRead()} bytes were read`);
 });
