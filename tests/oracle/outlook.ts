@@ -56,11 +56,14 @@ export function monthOutlooks(
     return Math.max(1, squares / Math.max(1, counts.length - 1));
   };
   const usual = (days: readonly OutlookLine[][]) => {
-    const returning = days.filter((lines) => backLines(lines, horizon) > 0);
-    const each = (lines: readonly OutlookLine[]): number =>
-      backUnits(lines, horizon) / backLines(lines, horizon);
-    returning.sort((left, right) => each(left) - each(right) || (left[0]?.day ?? 0) - (right[0]?.day ?? 0));
-    return returning.slice(0, Math.ceil(returning.length * 0.95));
+    const returning = days
+      .filter((lines) => backLines(lines, horizon) > 0)
+      .map((lines) => ({ lines, each: backUnits(lines, horizon) / backLines(lines, horizon) }))
+      .toSorted(
+        (left, right) =>
+          left.each - right.each || (left.lines[0]?.day ?? 0) - (right.lines[0]?.day ?? 0),
+      );
+    return returning.slice(0, Math.ceil(returning.length * 0.95)).map(({ lines }) => lines);
   };
   const inMonth = Map.groupBy(own, ({ day }) => monthOf(day));
   const D = dispersion(curveDays.map((lines) => [lines.length, backLines(lines, horizon)]));

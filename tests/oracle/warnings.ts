@@ -214,7 +214,7 @@ function total<Item>(items: readonly Item[], valueOf: (item: Item) => number): n
 export function gammaPoissonTail(count: number, shape: number, weight: number, exposure: number): number {
   const middle = Math.log(shape / weight);
   const reach = 12 / Math.sqrt(shape) + 2;
-  const steps = 4000;
+  const steps = 1000;
   const step = (2 * reach) / steps;
   const constant = shape * Math.log(weight) - logGamma(shape);
   let sum = 0;
