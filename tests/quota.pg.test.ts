@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type pg from "pg";
+import { test } from "node:test";
 import { createAdmit } from "../src/access/admit.ts";
 import { ApiError, type QuotaState } from "../src/contract/errors.ts";
 import { deriveKeys } from "../src/lib/keys.ts";
-import type { Database } from "../src/store/database.ts";
-import { createTestDatabase, openConnections, type TestDatabase } from "./support/database.ts";
+import { openControlDatabase } from "./support/control.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { TEST_SECRET } from "./support/secret.ts";
-import { openTestPool } from "./support/service.ts";
 import {
   changePlan,
   countedRequests,
@@ -28,34 +25,18 @@ import { leastParameters, USUAL_PATH_VALUES } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
+import { use } from "./support/use.ts";
 
 const NEED = { scope: "read:alerts", entitlements: ["api_access"], counted: true } as const;
 
-let testDatabase: TestDatabase;
-let database: pg.Pool;
-let admission: Database;
-
-before(async () => {
-  await waitOutMidnight();
-  testDatabase = await createTestDatabase();
-  database = openTestPool(testDatabase.url);
-  admission = openConnections(testDatabase.url, {
-    maxConnections: 8,
-    statementTimeoutMs: 10_000,
-    applicationName: "returns-admission",
-  });
-});
-after(async () => {
-  await admission.close();
-  await database.end();
-  await testDatabase.drop();
-});
+const control = use(() => openControlDatabase({ maxConnections: 8, applicationName: "returns-admission" }));
+const openGuard = () =>
+  createAdmit({ database: control.database, pepper: deriveKeys(TEST_SECRET).tokenPepper });
 
 /** Asks the guard at a given time; null = over the quota. */
 async function admitAt(tenant: Tenant, now: Date): Promise<QuotaState | null> {
-  const admit = createAdmit({ database: admission, pepper: deriveKeys(TEST_SECRET).tokenPepper });
   try {
-    return (await admit(`Bearer ${tenant.token}`, NEED, now)).quota;
+    return (await openGuard()(`Bearer ${tenant.token}`, NEED, now)).quota;
   } catch (error) {
     assert.ok(error instanceof ApiError && error.code === "rate_limited", String(error));
     assert.equal(error.quota?.used, error.quota?.limit);
@@ -64,11 +45,11 @@ async function admitAt(tenant: Tenant, now: Date): Promise<QuotaState | null> {
 }
 
 test("three servers, 100 requests left, 500 at once: exactly 100 pass", async (context) => {
-  const tenant = await createTenant(database, { dailyQuota: 1000 });
-  await insertRows(database, "daily_usage", [
+  const tenant = await createTenant(control.pool, { dailyQuota: 1000 });
+  await insertRows(control.pool, "daily_usage", [
     { shop_key: tenant.shopKey, day: new Date().toISOString().slice(0, 10), requests: 900 },
   ]);
-  const servers = await Promise.all([1, 2, 3].map(() => startServerProcess(context, testDatabase.url)));
+  const servers = await Promise.all([1, 2, 3].map(() => startServerProcess(context, control.url)));
   try {
     const answers = await Promise.all(
       Array.from({ length: 500 }, async (_, index) =>
@@ -84,7 +65,7 @@ test("three servers, 100 requests left, 500 at once: exactly 100 pass", async (c
       Array.from({ length: 100 }, (_, index) => index),
       "each passing request saw a count of its own",
     );
-    assert.equal(await countedRequests(database, tenant), 1000);
+    assert.equal(await countedRequests(control.pool, tenant), 1000);
   } finally {
     for (const server of servers) server.signal("SIGTERM");
     assert.deepEqual(await Promise.all(servers.map((server) => server.ended)), [0, 0, 0]);
@@ -92,7 +73,7 @@ test("three servers, 100 requests left, 500 at once: exactly 100 pass", async (c
 });
 
 test("over midnight UTC each day has its own quota: neither doubled nor negative", async () => {
-  const tenant = await createTenant(database, { dailyQuota: 20 });
+  const tenant = await createTenant(control.pool, { dailyQuota: 20 });
   const lastInstant = new Date("2026-03-31T23:59:59.999Z");
   const firstInstant = new Date("2026-04-01T00:00:00.000Z");
   const states = await Promise.all(
@@ -112,12 +93,12 @@ test("over midnight UTC each day has its own quota: neither doubled nor negative
     );
     assert.ok(passed.every((state) => state.quota?.resetsAt.toISOString() === resetsAt));
   }
-  assert.equal(await countedRequests(database, tenant), 40);
+  assert.equal(await countedRequests(control.pool, tenant), 40);
 });
 
 test("the seconds to wait at the end of a day are at least one, and never more than the day has left", async () => {
-  const tenant = await createTenant(database, { dailyQuota: 0 });
-  const admit = createAdmit({ database: admission, pepper: deriveKeys(TEST_SECRET).tokenPepper });
+  const tenant = await createTenant(control.pool, { dailyQuota: 0 });
+  const admit = openGuard();
   for (const [now, seconds] of [
     ["2026-03-31T23:59:59.999Z", 1],
     ["2026-03-31T23:59:00.000Z", 60],
@@ -131,28 +112,28 @@ test("the seconds to wait at the end of a day are at least one, and never more t
 });
 
 test("a quota lowered below what was used leaves nothing, not less than nothing", async () => {
-  const tenant = await createTenant(database, { dailyQuota: 5 });
+  const tenant = await createTenant(control.pool, { dailyQuota: 5 });
   const now = new Date("2026-05-01T12:00:00Z");
   for (let used = 1; used <= 5; used++) assert.equal((await admitAt(tenant, now))?.used, used);
-  await changePlan(database, tenant, { dailyQuota: 3 });
-  const admit = createAdmit({ database: admission, pepper: deriveKeys(TEST_SECRET).tokenPepper });
+  await changePlan(control.pool, tenant, { dailyQuota: 3 });
+  const admit = openGuard();
   await assert.rejects(admit(`Bearer ${tenant.token}`, NEED, now), { code: "rate_limited" });
-  await changePlan(database, tenant, { dailyQuota: 6 });
+  await changePlan(control.pool, tenant, { dailyQuota: 6 });
   assert.equal((await admitAt(tenant, now))?.used, 6);
   assert.equal(await admitAt(tenant, now), null);
 });
 
 test("a message that is no request of the quota passes when it is used up, uncounted", async () => {
-  const tenant = await createTenant(database, { dailyQuota: 0, readiness: "installing" });
-  const admit = createAdmit({ database: admission, pepper: deriveKeys(TEST_SECRET).tokenPepper });
+  const tenant = await createTenant(control.pool, { dailyQuota: 0, readiness: "installing" });
+  const admit = openGuard();
   await admit(`Bearer ${tenant.token}`, { scope: null, entitlements: ["api_access"], counted: false });
-  assert.equal(await countedRequests(database, tenant), 0);
+  assert.equal(await countedRequests(control.pool, tenant), 0);
 });
 
 test("the last use of a token is at most 15 minutes stale, and not written with each request", async () => {
-  const tenant = await createTenant(database);
+  const tenant = await createTenant(control.pool);
   const lastUse = async () => {
-    const { rows } = await database.query<{ last_used_at: Date; version: string }>(
+    const { rows } = await control.pool.query<{ last_used_at: Date; version: string }>(
       "select last_used_at, xmin::text as version from api_token where token_id = $1",
       [tenant.tokenId],
     );

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startWorkerProcess } from "./support/command.ts";
 import { signInAs } from "./support/console-person.ts";
-import { openControlDatabase } from "./support/control.ts";
+import { openControlDatabase, type ControlDatabase } from "./support/control.ts";
 import { residentMb, startServerProcess } from "./support/server-process.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -31,12 +31,12 @@ const CHECK_MS = 100;
 const control = use(openControlDatabase);
 
 test("a large upload is imported, and neither server nor worker grows with it", async (context) => {
-  const { pool, url } = control;
+  const { pool, url, database }: ControlDatabase = control;
   const server = await startServerProcess(context, url, LITTLE_MEMORY);
   const { address } = server;
   const tenant = await createTenant(pool, { readiness: "installing", dataAsOf: null });
   const { shopDomain } = tenant;
-  const place = { installation: { database: control.database }, address } as TestService;
+  const place = { installation: { database }, address } as TestService;
   const cookie = await signInAs(place, { name: `Owner of ${shopDomain}`, shopDomain });
   const client = uploadClient({ address, cookie, shopDomain });
   const ofServer = watchMemory(server.pid);

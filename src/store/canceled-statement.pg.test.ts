@@ -1,38 +1,25 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type pg from "pg";
-import { createTestDatabase, openConnections, type TestDatabase } from "../../tests/support/database.ts";
-import { openTestPool } from "../../tests/support/service.ts";
+import { test } from "node:test";
+import { openControlDatabase } from "../../tests/support/control.ts";
+import { use } from "../../tests/support/use.ts";
 import { eventually } from "../../tests/support/worker.ts";
-import type { Database } from "./database.ts";
 
 const REASON = new Error("stopped by somebody");
 const SLEEP = { name: "canceled_sleep", text: "select pg_sleep($1)" };
 const COUNT = { name: "canceled_count", text: "select count(*) as rows from generate_series(1, 300000)" };
 
+const control = use(() => openControlDatabase({ maxConnections: 1 }));
+
 async function isAsleep(): Promise<boolean> {
-  const { rowCount } = await watching.query(
+  const { rowCount } = await control.pool.query(
     "select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'",
   );
   return rowCount === 1;
 }
 
-let testDatabase: TestDatabase;
-let database: Database;
-let watching: pg.Pool;
-before(async () => {
-  testDatabase = await createTestDatabase();
-  watching = openTestPool(testDatabase.url);
-  database = openConnections(testDatabase.url);
-});
-after(async () => {
-  await Promise.all([database.close(), watching.end()]);
-  await testDatabase.drop();
-});
-
 test("a stopped transaction cancels its statement also where the pool has no other connection", async () => {
   const stop = new AbortController();
-  const stopped = database.transaction(async (connection) => {
+  const stopped = control.database.transaction(async (connection) => {
     await connection.rows(SLEEP, [600]);
   }, stop.signal);
   const outcome = assert.rejects(stopped, REASON);
@@ -43,7 +30,7 @@ test("a stopped transaction cancels its statement also where the pool has no oth
 
 test("a stop between two statements lets none follow", async () => {
   const stop = new AbortController();
-  const stopped = database.transaction(async (connection) => {
+  const stopped = control.database.transaction(async (connection) => {
     stop.abort(REASON);
     await connection.rows(SLEEP, [600]);
   }, stop.signal);
@@ -53,11 +40,11 @@ test("a stop between two statements lets none follow", async () => {
 test("a stop that comes as the statement ends cancels nothing of the connection's next user", async () => {
   for (let round = 0; round < 30; round += 1) {
     const stop = new AbortController();
-    const stopped = database.transaction(async (connection) => {
+    const stopped = control.database.transaction(async (connection) => {
       await connection.rows(SLEEP, [0]);
       stop.abort(REASON);
     }, stop.signal);
-    const next = database.rows<{ rows: number }>(COUNT, []);
+    const next = control.database.rows<{ rows: number }>(COUNT, []);
     await assert.rejects(stopped, REASON);
     assert.deepEqual(await next, [{ rows: 300_000 }]);
   }

@@ -1,31 +1,16 @@
 import assert from "node:assert/strict";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { after, before, test } from "node:test";
-import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
-import { openDatabase, type Connection, type DatabasePool } from "./database.ts";
+import { test } from "node:test";
+import { openControlDatabase } from "../../tests/support/control.ts";
+import { use } from "../../tests/support/use.ts";
+import type { Connection } from "./database.ts";
 import { createStreams, StreamsBusy } from "./snapshot-stream.ts";
 
 const PIECE = new Uint8Array(100_000);
 const SHOP = 7;
 
-let testDatabase: TestDatabase;
-let database: DatabasePool;
-before(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({
-    url: testDatabase.url,
-    maxConnections: 3,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "returns-test",
-    onConnectionError: () => {},
-  });
-});
-after(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
+const control = use(() => openControlDatabase({ maxConnections: 3 }));
 
 /** Pieces that each ask the database first, so that a lost connection is noticed. */
 async function* piecesOf({ client }: Connection, count: number): AsyncGenerator<Uint8Array> {
@@ -36,12 +21,12 @@ async function* piecesOf({ client }: Connection, count: number): AsyncGenerator<
 }
 
 const streamsOf = (limits: { longestMs?: number; stallMs?: number }) =>
-  createStreams(database, { longestMs: 60_000, stallMs: 60_000, ...limits });
+  createStreams(control.database, { longestMs: 60_000, stallMs: 60_000, ...limits });
 const many = (connection: Connection) => Promise.resolve(piecesOf(connection, 1000));
 
 async function isIdle(): Promise<boolean> {
   for (let tries = 0; tries < 100; tries += 1) {
-    const { open, idle } = database.usage();
+    const { open, idle } = control.database.usage();
     if (open === idle) return true;
     await sleep(20);
   }
@@ -68,7 +53,7 @@ test("a shop has two streams at once, another shop its own, and the pool no more
     (error) => error instanceof StreamsBusy && /now/u.test(error.message),
   );
   first.destroy();
-  for (let tries = 0; tries < 100 && database.usage().idle === 0; tries += 1) await sleep(20);
+  for (let tries = 0; tries < 100 && control.database.usage().idle === 0; tries += 1) await sleep(20);
   const third = await open(SHOP, many);
   for (const body of [second, other, third]) body.destroy();
   assert.ok(await isIdle());
@@ -92,7 +77,7 @@ test("a database that is lost, and whatever fails after the first piece, ends th
     const { rows } = await connection.client.query<{ pid: number }>("select pg_backend_pid() as pid");
     return (async function* () {
       yield PIECE;
-      await database.transaction(({ client }) =>
+      await control.database.transaction(({ client }) =>
         client.query("select pg_terminate_backend($1)", [rows[0]?.pid]),
       );
       yield* piecesOf(connection, 10);

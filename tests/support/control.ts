@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Database } from "../../src/store/database.ts";
+import type { Database, DatabaseOptions, DatabasePool } from "../../src/store/database.ts";
 import { createTestDatabase, openConnections } from "./database.ts";
 import { openTestPool } from "./service.ts";
 
@@ -21,12 +21,15 @@ export type ControlDatabase = {
   stop(): Promise<void>;
 };
 
-/** A separate database, opened as the operator's actions open it. */
-export async function openControlDatabase(): Promise<ControlDatabase> {
+/** A separate database, opened as the operator's actions open it, or as a test says. */
+export async function openControlDatabase(
+  options: Partial<DatabaseOptions> = {},
+): Promise<ControlDatabase & { database: DatabasePool }> {
   const testDatabase = await createTestDatabase();
   const database = openConnections(testDatabase.url, {
     maxConnections: 4,
     applicationName: "returns-control",
+    ...options,
   });
   const pool = openTestPool(testDatabase.url);
   return {
