@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import type pg from "pg";
+import { describe, test } from "node:test";
 import { createAdmit, type Admission, type Admit, type Need } from "../src/access/admit.ts";
 import { createAdmissionQueue, type AdmissionQueue } from "../src/access/admission-queue.ts";
 import { createToken, parseToken, type ParsedToken } from "../src/access/token.ts";
-import type { DatabasePool, Queryable } from "../src/store/database.ts";
-import { createTestDatabase, openConnections, type TestDatabase } from "./support/database.ts";
+import type { Queryable } from "../src/store/database.ts";
+import { openControlDatabase } from "./support/control.ts";
+import { openConnections } from "./support/database.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
-import { openTestPool } from "./support/service.ts";
 import { countedRequests, createTenant, createTokenOf, type Tenant } from "./support/tenants.ts";
 import { countLockWaits } from "./support/locks.ts";
 import { refuseRows } from "./support/refused-rows.ts";
@@ -18,17 +17,23 @@ import { deriveKeys } from "../src/lib/keys.ts";
 import { openNodeDatabases } from "../src/store/node-databases.ts";
 import { isCitus } from "./support/citus.ts";
 import { TEST_SECRET } from "./support/secret.ts";
+import { use } from "./support/use.ts";
 
 const ALERTS: Need = { scope: "read:alerts", entitlements: ["api_access"], counted: true };
 const pepper = deriveKeys(TEST_SECRET).tokenPepper;
 
+const ADMISSION = { maxConnections: 8, statementTimeoutMs: 2000, applicationName: "returns-admission" };
+
+await waitOutMidnight();
+const control = use(() => openControlDatabase(ADMISSION));
+
 /** A guard, and how many statements it has sent. */
-function openGuard(admission: Queryable): { admit: Admit; statements: () => number } {
+function openGuard(): { admit: Admit; statements: () => number } {
   let statements = 0;
   const counting: Queryable = {
     rows: (statement, values) => {
       statements += 1;
-      return admission.rows(statement, values);
+      return control.database.rows(statement, values);
     },
   };
   return { admit: createAdmit({ database: counting, pepper }), statements: () => statements };
@@ -37,12 +42,10 @@ function openGuard(admission: Queryable): { admit: Admit; statements: () => numb
 type ServingGuard = { admit: Admit; close(this: void): Promise<void> };
 
 /** The same as servers open it: on a Citus a check goes straight to the shop's node, which cancels one that takes too long. */
-async function openServingGuard(
-  coordinator: DatabasePool,
-  url: string,
-  open: (url: string) => DatabasePool,
-): Promise<ServingGuard> {
-  if (!isCitus()) return { admit: openGuard(coordinator).admit, close: async () => {} };
+async function openServingGuard(): Promise<ServingGuard> {
+  if (!isCitus()) return { admit: openGuard().admit, close: async () => {} };
+  const { database: coordinator, url } = control;
+  const open = (nodeUrl: string) => openConnections(nodeUrl, ADMISSION);
   const nodes = openNodeDatabases({ coordinator, url, open, retryMs: 100 });
   const nodeOfWorkspace = createWorkspaceNodes(coordinator);
   for (const shopKey of [1, 2, 3, 4, 5, 6, 7, 8]) {
@@ -69,30 +72,6 @@ function times<Value>(count: number, value: Value): Value[] {
 
 const EXPORT: Need = { scope: "read:exports", entitlements: ["api_access", "data_export"], counted: true };
 const UNCOUNTED: Need = { scope: null, entitlements: ["api_access"], counted: false };
-const STATEMENT_TIMEOUT_MS = 2000;
-let testDatabase: TestDatabase;
-let database: pg.Pool;
-let admission: DatabasePool;
-
-const openAdmission = (url: string): DatabasePool =>
-  openConnections(url, {
-    maxConnections: 8,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    applicationName: "returns-admission",
-  });
-
-before(async () => {
-  await waitOutMidnight();
-  testDatabase = await createTestDatabase();
-  database = openTestPool(testDatabase.url);
-  admission = openAdmission(testDatabase.url);
-});
-
-after(async () => {
-  await admission.close();
-  await database.end();
-  await testDatabase.drop();
-});
 
 function openQueue(queried: Queryable, longestWaitMs: number): AdmissionQueue {
   return createAdmissionQueue({
@@ -111,43 +90,43 @@ function requestOf({ token }: Tenant) {
 
 describe("requests of one shop that arrive together", () => {
   test("are checked in one statement, and each sees a count of its own, in order of arrival", async () => {
-    const tenant = await createTenant(database, { dailyQuota: 100 });
-    const { admit, statements } = openGuard(admission);
+    const tenant = await createTenant(control.pool, { dailyQuota: 100 });
+    const { admit, statements } = openGuard();
     const asked = await askTogether(admit, times(50, [tenant.token, ALERTS]));
     assert.deepEqual(
       asked,
       Array.from({ length: 50 }, (_, index) => index + 1),
     );
     assert.equal(statements(), 1);
-    assert.equal(await countedRequests(database, tenant), 50);
+    assert.equal(await countedRequests(control.pool, tenant), 50);
   });
 
   test("that cross the quota pass exactly as far as it reaches, the first to arrive", async () => {
-    const tenant = await createTenant(database, { dailyQuota: 10 });
-    const { admit, statements } = openGuard(admission);
+    const tenant = await createTenant(control.pool, { dailyQuota: 10 });
+    const { admit, statements } = openGuard();
     await askTogether(admit, times(3, [tenant.token, ALERTS]));
     const asked = await askTogether(admit, times(20, [tenant.token, ALERTS]));
     assert.deepEqual(asked, [4, 5, 6, 7, 8, 9, 10, ...times(13, "rate_limited")]);
     assert.equal(statements(), 2);
-    assert.equal(await countedRequests(database, tenant), 10);
+    assert.equal(await countedRequests(control.pool, tenant), 10);
     assert.deepEqual(await askTogether(admit, times(2, [tenant.token, ALERTS])), times(2, "rate_limited"));
-    assert.equal(await countedRequests(database, tenant), 10);
+    assert.equal(await countedRequests(control.pool, tenant), 10);
   });
 
   test("that are more than a whole day's quota use all of it on the first request of the day", async () => {
-    const tenant = await createTenant(database, { dailyQuota: 2 });
-    const asked = await askTogether(openGuard(admission).admit, times(4, [tenant.token, ALERTS]));
+    const tenant = await createTenant(control.pool, { dailyQuota: 2 });
+    const asked = await askTogether(openGuard().admit, times(4, [tenant.token, ALERTS]));
     assert.deepEqual(asked, [1, 2, "rate_limited", "rate_limited"]);
-    assert.equal(await countedRequests(database, tenant), 2);
+    assert.equal(await countedRequests(control.pool, tenant), 2);
   });
 
   test("are judged each by its own token and needs; what is refused takes nothing from the rest", async () => {
-    const tenant = await createTenant(database, { dailyQuota: 3 });
+    const tenant = await createTenant(control.pool, { dailyQuota: 3 });
     const shopKey = tenant.shopKey;
-    const narrow = await createTokenOf(database, shopKey, { scopes: ["read:exports"] });
-    const revoked = await createTokenOf(database, shopKey, { revokedAt: "2026-01-01T00:00:00Z" });
+    const narrow = await createTokenOf(control.pool, shopKey, { scopes: ["read:exports"] });
+    const revoked = await createTokenOf(control.pool, shopKey, { revokedAt: "2026-01-01T00:00:00Z" });
     const stranger = createToken(shopKey, pepper);
-    const { admit, statements } = openGuard(admission);
+    const { admit, statements } = openGuard();
     const asked = await askTogether(admit, [
       [revoked.token, ALERTS],
       [tenant.token, ALERTS],
@@ -171,12 +150,12 @@ describe("requests of one shop that arrive together", () => {
       "rate_limited",
     ]);
     assert.equal(statements(), 1);
-    assert.equal(await countedRequests(database, tenant), 3);
+    assert.equal(await countedRequests(control.pool, tenant), 3);
   });
 
   test("with one token id and two secrets are two callers: the wrong one is refused beside the right one", async () => {
-    const tenant = await createTenant(database);
-    const queue = openQueue(admission, 3000);
+    const tenant = await createTenant(control.pool);
+    const queue = openQueue(control.database, 3000);
     const right = requestOf(tenant);
     const wrong = { ...right, secret: "0".repeat(43) };
     const judged = await Promise.all([queue(wrong), queue(right), queue(wrong)]);
@@ -187,8 +166,8 @@ describe("requests of one shop that arrive together", () => {
   });
 
   test("of several processes over one quota: each count is given out once", async () => {
-    const tenant = await createTenant(database, { dailyQuota: 100 });
-    const guards = Array.from({ length: 4 }, () => openGuard(admission).admit);
+    const tenant = await createTenant(control.pool, { dailyQuota: 100 });
+    const guards = Array.from({ length: 4 }, () => openGuard().admit);
     const asked = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         askTogether(guards[index % 4] as Admit, times(7, [tenant.token, ALERTS])),
@@ -199,13 +178,13 @@ describe("requests of one shop that arrive together", () => {
       passed.toSorted((left, right) => left - right),
       Array.from({ length: 100 }, (_, index) => index + 1),
     );
-    assert.equal(await countedRequests(database, tenant), 100);
+    assert.equal(await countedRequests(control.pool, tenant), 100);
   });
 });
 
 test("requests admitted together share one workspace, and another shop's is never among them", async () => {
-  const tenants = await Promise.all(times(8, 0).map(() => createTenant(database)));
-  const { admit } = openGuard(admission);
+  const tenants = await Promise.all(times(8, 0).map(() => createTenant(control.pool)));
+  const { admit } = openGuard();
   const admissions: Admission[] = await Promise.all(
     Array.from({ length: 200 }, (_, index) => admit(`Bearer ${tenants[index % 8]?.token}`, ALERTS)),
   );
@@ -219,8 +198,8 @@ test("requests admitted together share one workspace, and another shop's is neve
 describe("requests of many shops that arrive together", () => {
   test("are checked in one statement, and each shop's are counted by themselves up to its own quota", async () => {
     const quotas = Array.from({ length: 40 }, (_, index) => index % 5);
-    const tenants = await Promise.all(quotas.map((dailyQuota) => createTenant(database, { dailyQuota })));
-    const { admit, statements } = openGuard(admission);
+    const tenants = await Promise.all(quotas.map((dailyQuota) => createTenant(control.pool, { dailyQuota })));
+    const { admit, statements } = openGuard();
     const requests = times(3, tenants).flatMap((all) =>
       all.map(({ token }): [string, Need] => [token, ALERTS]),
     );
@@ -232,13 +211,13 @@ describe("requests of many shops that arrive together", () => {
         ofTenant,
         [1, 2, 3].map((used) => (used <= quota ? used : "rate_limited")),
       );
-      assert.equal(await countedRequests(database, tenants[index] as Tenant), Math.min(3, quota));
+      assert.equal(await countedRequests(control.pool, tenants[index] as Tenant), Math.min(3, quota));
     }
   });
 
   test("of several processes: none waits for another in a circle, and each count of each shop is given out once", async () => {
-    const tenants = await Promise.all(times(12, 0).map(() => createTenant(database, { dailyQuota: 50 })));
-    const guards = times(4, 0).map(() => openGuard(admission).admit);
+    const tenants = await Promise.all(times(12, 0).map(() => createTenant(control.pool, { dailyQuota: 50 })));
+    const guards = times(4, 0).map(() => openGuard().admit);
     const rounds = Array.from({ length: 32 }, async (_, round) => {
       // Each in another order, and the first ones all at once: the day's first requests of every shop.
       const shops = tenants.map((__, index) => tenants[(index * 5 + round) % tenants.length] as Tenant);
@@ -257,16 +236,21 @@ describe("requests of many shops that arrive together", () => {
         passed.toSorted((left, right) => left - right),
         Array.from({ length: 50 }, (_, index) => index + 1),
       );
-      assert.equal(await countedRequests(database, tenant), 50);
+      assert.equal(await countedRequests(control.pool, tenant), 50);
     }
   });
 
   test("fail with their own shop alone when its part of the statement fails", async () => {
-    const tenants = await Promise.all(times(5, 0).map(() => createTenant(database)));
+    const tenants = await Promise.all(times(5, 0).map(() => createTenant(control.pool)));
     const broken = tenants[2] as Tenant;
-    const takeBack = await refuseRows(database, "daily_usage", "no_usage", `shop_key = ${broken.shopKey}`);
+    const takeBack = await refuseRows(
+      control.pool,
+      "daily_usage",
+      "no_usage",
+      `shop_key = ${broken.shopKey}`,
+    );
     try {
-      const { admit } = openGuard(admission);
+      const { admit } = openGuard();
       const outcomes = await Promise.allSettled(
         times(2, tenants).flatMap((all) => all.map(({ token }) => admit(`Bearer ${token}`, ALERTS))),
       );
@@ -275,7 +259,7 @@ describe("requests of many shops that arrive together", () => {
         times(2, ["fulfilled", "fulfilled", "rejected", "fulfilled", "fulfilled"]).flat(),
       );
       for (const tenant of tenants) {
-        assert.equal(await countedRequests(database, tenant), tenant === broken ? 0 : 2);
+        assert.equal(await countedRequests(control.pool, tenant), tenant === broken ? 0 : 2);
       }
     } finally {
       await takeBack();
@@ -286,7 +270,7 @@ describe("requests of many shops that arrive together", () => {
 describe("a shop whose rows are locked", () => {
   /** Keeps rows of a shop locked while `work` runs. */
   async function whileLocked(table: string, tenant: Tenant, work: () => Promise<void>): Promise<void> {
-    const holder = await database.connect();
+    const holder = await control.pool.connect();
     await holder.query("begin");
     await holder.query(`select from ${table} where shop_key = $1 for update`, [tenant.shopKey]);
     try {
@@ -298,9 +282,9 @@ describe("a shop whose rows are locked", () => {
   }
 
   test("fails its own requests and no more: the next ones pass, shops in the same statement never wait", async () => {
-    const tenants = await Promise.all(times(6, 0).map(() => createTenant(database)));
+    const tenants = await Promise.all(times(6, 0).map(() => createTenant(control.pool)));
     const [stuck, ...others] = tenants as [Tenant, ...Tenant[]];
-    const { admit, close } = await openServingGuard(admission, testDatabase.url, openAdmission);
+    const { admit, close } = await openServingGuard();
     await askTogether(admit, [[stuck.token, ALERTS]]);
     await whileLocked("daily_usage", stuck, async () => {
       let hasFailed = false;
@@ -324,8 +308,8 @@ describe("a shop whose rows are locked", () => {
 
   for (const table of ["workspace", "api_token"]) {
     test(`in ${table} on the day's first request delays no other, and is admitted once they are free`, async () => {
-      const [stuck, other] = [await createTenant(database), await createTenant(database)];
-      const { admit } = openGuard(admission);
+      const [stuck, other] = [await createTenant(control.pool), await createTenant(control.pool)];
+      const { admit } = openGuard();
       let stuckRequest: Promise<unknown[]> | undefined;
       await whileLocked(table, stuck, async () => {
         stuckRequest = askTogether(admit, [[stuck.token, ALERTS]]);
@@ -337,13 +321,13 @@ describe("a shop whose rows are locked", () => {
   }
 
   test("that is locked for a moment by another server loses no request", async () => {
-    const tenant = await createTenant(database);
-    const { admit } = openGuard(admission);
+    const tenant = await createTenant(control.pool);
+    const { admit } = openGuard();
     await askTogether(admit, [[tenant.token, ALERTS]]);
     let asked: Promise<unknown[]> | undefined;
     await whileLocked("daily_usage", tenant, async () => {
       asked = askTogether(admit, times(3, [tenant.token, ALERTS]));
-      await eventually(async () => (await countLockWaits(database)) === 1, "its statement waits");
+      await eventually(async () => (await countLockWaits(control.pool)) === 1, "its statement waits");
     });
     assert.deepEqual(await asked, [2, 3, 4]);
   });
