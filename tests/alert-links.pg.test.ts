@@ -4,10 +4,10 @@ import pino from "pino";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import { startService } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
-import { createStore } from "./support/import-store.ts";
+import { createStore, type StoreTenant } from "./support/import-store.ts";
 import { createCaller, serviceEnvironment, type ServiceCaller } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
-import { insertRows, type Tenant } from "./support/tenants.ts";
+import { insertRows } from "./support/tenants.ts";
 
 type Alert = {
   category: string;
@@ -20,7 +20,7 @@ const PUBLIC_URL = "https://returns.example";
 const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04", "2026-05"];
 const SKU = "Lamp & shade #1";
 
-let tenant: Tenant;
+let tenant: StoreTenant;
 before(async () => {
   tenant = await createStore(service, {
     asOf: "2026-07-01T00:00:00Z",
@@ -85,11 +85,7 @@ test("with PUBLIC_URL a spike leads to the report that shows its figures", async
   ]);
   assert.equal(`${link.origin}${link.pathname}`, `${PUBLIC_URL}/w/${domain.rows[0].shop_domain}/report`);
   assert.equal(spike.link_label, "Open the report");
-  const report = await service.call("/api/v1/report", {
-    token: tenant.token,
-    params: link.search.slice(1),
-    isUnlimited: true,
-  });
+  const report = await tenant.ask("/api/v1/report", link.search.slice(1));
   const { summary } = report.json().data as unknown as { summary: Record<string, unknown> };
   for (const name of ["sold_units", "returned_units", "return_rate"]) {
     assert.equal(summary[name], spike.metadata[name], name);

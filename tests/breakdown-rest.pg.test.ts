@@ -50,8 +50,7 @@ function storeFiles(): StoreFiles {
 
 const tenant = await createStore(service, { asOf: "2026-06-01T00:00:00Z", files: storeFiles() });
 
-const ask = (path: string, params: Record<string, string>) =>
-  service.call(path, { token: tenant.token, params: { ...MONTH, ...params }, isUnlimited: true });
+const ask = (path: string, params: Record<string, string>) => tenant.ask(path, { ...MONTH, ...params });
 
 test("M7: the row for the rest contains every key beyond the 20 costliest, and lines without a key", async () => {
   const answer = await ask("/api/v1/report", { reportSection: "breakdown", breakdownBy: "vendor" });

@@ -76,8 +76,7 @@ const evaluateAt = async (day: number) => {
 
 type Alert = { title: string; body: string; metadata: Record<string, unknown> };
 async function warnings(): Promise<Alert[]> {
-  const params = { category: "return_rate_watchlist", limit: 100 };
-  const answer = await service.call("/api/v1/alerts", { token: tenant.token, params, isUnlimited: true });
+  const answer = await tenant.ask("/api/v1/alerts", { category: "return_rate_watchlist", limit: 100 });
   return (answer.json().data as unknown as Alert[]).toReversed();
 }
 
@@ -181,10 +180,8 @@ test("an as-of day and data version are looked at once", async () => {
 test("a problem is open until 45 days pass without a warning or spike; then one new alert ends it, for good", async () => {
   const ask = async (
     params: Record<string, string>,
-  ): Promise<(Alert & { id: string; created_at: string })[]> => {
-    const answer = await service.call("/api/v1/alerts", { token: tenant.token, params, isUnlimited: true });
-    return answer.json().data as never;
-  };
+  ): Promise<(Alert & { id: string; created_at: string })[]> =>
+    (await tenant.ask("/api/v1/alerts", params)).json().data as never;
   const open = await ask({ state: "open" });
   const before = await ask({});
   assert.ok(open.some(({ metadata }) => metadata["kind"] === "early_warning"));

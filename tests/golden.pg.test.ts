@@ -18,11 +18,7 @@ async function checkStore(golden: GoldenStore, turn: number): Promise<void> {
   for (const request of golden.requests) {
     const full = request.full_leaderboards ?? workspace.full_leaderboards;
     await setFullLeaderboards(service, tenant, full);
-    const answer = await service.call(request.path, {
-      token: tenant.token,
-      params: request.params,
-      isUnlimited: true,
-    });
+    const answer = await tenant.ask(request.path, request.params);
     assert.equal(answer.status, request.status ?? 200, `${titleOf(request)}: ${answer.text}`);
     assertHolds(answer.json(), request.expect ?? {}, titleOf(request));
   }

@@ -14,7 +14,7 @@ import { isCitus } from "./support/citus.ts";
 import { createStoreTenant, importStore, setFullLeaderboards } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
 import { changeWorkspace, type Tenant } from "./support/tenants.ts";
-import { dumpOf, ROLLUP_TABLES } from "./support/import-workspace.ts";
+import { dumpOf, IMPORTED_TABLES } from "./support/import-workspace.ts";
 
 // A failure prints its seed; with that seed the same stores come back. More runs take as long as they take.
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
@@ -324,23 +324,6 @@ function ask(tenant: Tenant, { path, params }: OracleRequest) {
   return service.call(path, { token: tenant.token, params, isUnlimited: true });
 }
 
-const TABLES = [
-  "product",
-  "variant",
-  "sku",
-  "entity",
-  "order_line",
-  "return_event",
-  "return_request",
-  "booking_difference",
-  "amount_refund",
-  "return_label",
-  "label_share",
-  "sale_event",
-  ...ROLLUP_TABLES,
-  "dirty_cohort",
-];
-
 async function dumpTables({ shopKey }: Tenant): Promise<unknown> {
-  return (await service.database.query(dumpOf(TABLES), [shopKey])).rows[0];
+  return (await service.database.query(dumpOf(IMPORTED_TABLES), [shopKey])).rows[0];
 }

@@ -70,18 +70,14 @@ async function compareStore(primaryWindowDays: number, seed: number): Promise<vo
       const question = { asOfDay: AS_OF_DAY, primaryDays: primaryWindowDays, windowDays, ...lines };
       const expected = monthOutlooks(question, MONTHS);
       const report = async (start_month = "", end_month = "", change = {}) => {
-        const answer = await service.call("/api/v1/report", {
-          token: tenant.token,
-          params: {
-            ...params,
-            window,
-            start_month,
-            end_month,
-            include_incomplete: true,
-            reportSection: "trend",
-            ...change,
-          },
-          isUnlimited: true,
+        const answer = await tenant.ask("/api/v1/report", {
+          ...params,
+          window,
+          start_month,
+          end_month,
+          include_incomplete: true,
+          reportSection: "trend",
+          ...change,
         });
         assert.equal(answer.status, 200, name);
         return answer.json().data as unknown as Body;

@@ -124,11 +124,7 @@ type Body = {
 };
 async function report(params: Record<string, string | boolean>): Promise<Body> {
   const range = { start_month: "2026-03", end_month: "2026-06", reportSection: "trend" };
-  const answer = await service.call("/api/v1/report", {
-    token: tenant.token,
-    params: { ...range, ...params },
-    isUnlimited: true,
-  });
+  const answer = await tenant.ask("/api/v1/report", { ...range, ...params });
   return answer.json().data as unknown as Body;
 }
 
@@ -176,10 +172,7 @@ test("M18: every kind of selection has an outlook; a store with a short history 
   }
   const line = { order_id: "1", line_id: "1", ordered_at: "2026-06-01T10:00:00Z", sku: "A", units: 3 };
   const young = await createStore(service, { asOf: `${AS_OF}T00:00:00Z`, files: { order_lines: [line] } });
-  const answer = await service.call("/api/v1/report", {
-    token: young.token,
-    params: { start_month: "2026-06", end_month: "2026-06", include_incomplete: true },
-    isUnlimited: true,
-  });
+  const june = { start_month: "2026-06", end_month: "2026-06", include_incomplete: true };
+  const answer = await young.ask("/api/v1/report", june);
   assert.equal((answer.json().data as unknown as Body).summary.outlook, null);
 });

@@ -7,17 +7,16 @@ import type { OrderLineRow, ReturnRow } from "./oracle/store.ts";
 import { actAs, auditOf } from "./support/scene.ts";
 import type { Member } from "./support/scene.ts";
 import { runCommand } from "./support/command.ts";
-import { createStore } from "./support/import-store.ts";
+import { createStore, type StoreTenant } from "./support/import-store.ts";
 import { serviceEnvironment } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
-import type { Tenant } from "./support/tenants.ts";
 import { makeFolder } from "./support/folder.ts";
 
 /** M22: which group each reason belongs to, as the page and the command have it, and that a report follows. */
 
 const PATH = "/settings/reasons";
 const SIZES = ["S", "M", "L"];
-let tenant: Tenant;
+let tenant: StoreTenant;
 let admin: Member;
 
 /** 30 orders of each size; of M 20 come back too tight, of each size one for a reason that no phrase has. */
@@ -67,8 +66,7 @@ async function fit(): Promise<ReportFit> {
     reportSection: "fit",
     product_gid: "gid://import/Product/p1",
   };
-  const answer = await service.call("/api/v1/report", { token: tenant.token, params, isUnlimited: true });
-  return answer.json().data["fit"] as ReportFit;
+  return (await tenant.ask("/api/v1/report", params)).json().data["fit"] as ReportFit;
 }
 
 const unitsOfM = ({ sizes }: ReportFit) => sizes.map((size) => [size.too_small_units, size.other_units]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createStoreTenant, importStore } from "../../tests/support/import-store.ts";
+import { createStoreTenant, importStore, type StoreTenant } from "../../tests/support/import-store.ts";
 import { untilLockIsAwaited } from "../../tests/support/locks.ts";
 import { service } from "../../tests/support/shared-service.ts";
 import { changeWorkspace, insertRows } from "../../tests/support/tenants.ts";
@@ -22,14 +22,13 @@ const SPIKING = Array.from({ length: 25 }, (_, index) =>
 
 type Alert = { category: string; severity: string; title: string; metadata: Record<string, unknown> };
 
-const newTenant = (): Promise<Tenant> => createStoreTenant(service);
+const newTenant = (): Promise<StoreTenant> => createStoreTenant(service);
 const evaluate = (tenant: Tenant, now = NOW) =>
   evaluateAlerts({ database: service.installation.database, shopKey: tenant.shopKey, now });
 
 /** The API's alerts of one category, oldest first. */
-async function told(tenant: Tenant, category: string): Promise<Alert[]> {
-  const params = { category, limit: 100 };
-  const answer = await service.call("/api/v1/alerts", { token: tenant.token, params, isUnlimited: true });
+async function told({ ask }: StoreTenant, category: string): Promise<Alert[]> {
+  const answer = await ask("/api/v1/alerts", { category, limit: 100 });
   return (answer.json().data as unknown as Alert[]).toReversed();
 }
 

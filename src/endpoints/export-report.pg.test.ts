@@ -11,10 +11,8 @@ type CsvRow = Record<"section" | "cohort_month" | "key" | "label" | "metric" | "
 
 const { tenant, ask } = await createReportWorkspace(service);
 
-const answerTo = (parameters: Record<string, string | boolean>) => {
-  const params = { ...MONTHS, ...parameters };
-  return service.call("/api/v1/export/report.csv", { token: tenant.token, params, isUnlimited: true });
-};
+const answerTo = (parameters: Record<string, string | boolean>) =>
+  tenant.ask("/api/v1/export/report.csv", { ...MONTHS, ...parameters });
 
 const exported = async (parameters: Record<string, string | boolean>) => {
   const { status, text } = await answerTo(parameters);

@@ -89,11 +89,9 @@ test("M5: if every month is incomplete no month counts, and there is no division
 });
 
 test("M5, M12: before the first sync no finite window is complete, compared or ranked", async () => {
-  const { token } = tenant;
   const range = { start_month: "2025-01", end_month: "2025-02" };
   const ranked = async (): Promise<unknown[]> => {
-    const answer = await service.call("/api/v1/leaderboards/return-rate", { token, isUnlimited: true });
-    const { meta } = answer.json();
+    const { meta } = (await tenant.ask("/api/v1/leaderboards/return-rate")).json();
     return [meta["start_month"], meta["months_included"], meta["excluded_months"], meta["complete_through"]];
   };
   assert.deepEqual(await ranked(), ["2024-05", 12, [], "2025-04"]);
@@ -198,7 +196,7 @@ test("an unknown entity and one of another workspace get the same refusal", asyn
   await insertRows(service.database, "sku", [{ shop_key: shopKey, sku: "THEIRS" }]);
   const message = async (sku: string): Promise<string> => {
     const params = { start_month: "2025-01", end_month: "2025-01", sku };
-    const answer = await service.call("/api/v1/report", { token: tenant.token, params, isUnlimited: true });
+    const answer = await tenant.ask("/api/v1/report", params);
     assert.equal(answer.status, 400);
     return answer.message();
   };

@@ -2,15 +2,20 @@ import assert from "node:assert/strict";
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { USUAL_SETTINGS, type StoreFiles, type StoreSettings } from "../oracle/store.ts";
-import type { TestService } from "./service.ts";
+import type { CalledAnswer, CallOptions, TestService } from "./service.ts";
 import { withStoreFolder } from "./store-folder.ts";
 import { changePlan, changeWorkspace, createTenant, type Tenant } from "./tenants.ts";
+
+export type StoreTenant = Tenant & {
+  /** Asks the service with the workspace's token. */
+  ask: (path: string, params?: CallOptions["params"]) => Promise<CalledAnswer>;
+};
 
 /** A workspace without data and daily limit, of the usual settings or its own. */
 export async function createStoreTenant(
   service: TestService,
   own: Partial<StoreSettings> = {},
-): Promise<Tenant> {
+): Promise<StoreTenant> {
   const { database } = service;
   const settings = { ...USUAL_SETTINGS, min_sold_units: 20, ...own };
   const tenant = await createTenant(database, {
@@ -25,14 +30,15 @@ export async function createStoreTenant(
     visible_card_size: settings.visible_card_size,
   });
   await setFullLeaderboards(service, tenant, settings.full_leaderboards);
-  return tenant;
+  const { token } = tenant;
+  return { ...tenant, ask: (path, params = {}) => service.call(path, { token, params, isUnlimited: true }) };
 }
 
 /** A workspace that holds a store as of a time: the two steps of this file. */
 export async function createStore(
   service: TestService,
   { asOf, files, ...own }: Partial<StoreSettings> & { asOf: string; files: StoreFiles },
-): Promise<Tenant> {
+): Promise<StoreTenant> {
   const tenant = await createStoreTenant(service, own);
   await importStore(service, tenant, { currencyCode: own.currency_code ?? "EUR", asOf, files });
   return tenant;

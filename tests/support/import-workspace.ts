@@ -35,12 +35,12 @@ export const NOW = "2026-07-01T00:00:00Z";
 /** What is computed from facts. */
 export const ROLLUP_TABLES = ["cohort", "listing", "sku_quarter", "sku_year", "group_day", "unmatched_label"];
 
-const DUMPED = [
+/** What becomes of an import, beside the documents of its orders. */
+export const IMPORTED_TABLES = [
   "product",
   "variant",
   "sku",
   "entity",
-  "order_document",
   "return_label",
   "order_line",
   "return_event",
@@ -54,7 +54,7 @@ const DUMPED = [
 ];
 
 /** SQL: every row of workspace $1's data by table, in a fixed order. */
-export const DUMP = dumpOf(DUMPED);
+export const DUMP = dumpOf(["order_document", ...IMPORTED_TABLES]);
 
 /** SQL: every row of workspace $1 by table, in a fixed order. */
 export function dumpOf(tables: readonly string[]): string {

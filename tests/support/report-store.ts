@@ -2,15 +2,14 @@ import assert from "node:assert/strict";
 import { createRandom } from "../../src/demo/random.ts";
 import type { ReportData } from "../../src/contract/report.ts";
 import type { OracleReturnStatus, StoreFiles } from "../oracle/store.ts";
-import { createStore } from "./import-store.ts";
+import { createStore, type StoreTenant } from "./import-store.ts";
 import type { TestService } from "./service.ts";
-import type { Tenant } from "./tenants.ts";
 
 export type ReportBody = { data: Required<ReportData>; meta: Record<string, unknown> };
 
 /** A workspace that holds the store; its reports are of 2024-03 to 2025-06 unless the parameters say otherwise. */
 export type ReportWorkspace = {
-  tenant: Tenant;
+  tenant: StoreTenant;
   ask: (parameters: Record<string, string | boolean>) => Promise<ReportBody>;
 };
 
@@ -50,8 +49,7 @@ export async function createReportWorkspace(service: TestService): Promise<Repor
   return {
     tenant,
     ask: async (parameters) => {
-      const params = { ...MONTHS, ...parameters };
-      const answer = await service.call("/api/v1/report", { token: tenant.token, params, isUnlimited: true });
+      const answer = await tenant.ask("/api/v1/report", { ...MONTHS, ...parameters });
       assert.equal(answer.status, 200, answer.text);
       return answer.json() as unknown as ReportBody;
     },
