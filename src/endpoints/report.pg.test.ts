@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createReportWorkspace } from "../../tests/support/report-store.ts";
 import { service } from "../../tests/support/shared-service.ts";
 import { recordStatements } from "../../tests/support/asked-statements.ts";
-import { changeWorkspace, createTenant, insertRows } from "../../tests/support/tenants.ts";
+import { changeWorkspace } from "../../tests/support/tenants.ts";
 import { REPORT_SECTIONS } from "../contract/parameters.ts";
 import { report as contract } from "../contract/report.ts";
 
@@ -51,25 +51,6 @@ test("M7: reasons, timing, trend and breakdown each sum to the summary, and the 
   }
   const { data: fallback } = await ask({ reportSection: "breakdown", breakdownBy: "colour" });
   assert.equal(fallback.breakdown.breakdown_by, "product");
-});
-
-test("M6: a comparison without sales has rate 0 and no change", async () => {
-  const { data } = await ask({ start_month: "2024-01", end_month: "2024-02" });
-  assert.equal(data.comparison?.return_rate, 0);
-  assert.equal(data.comparison?.return_rate_change, null);
-});
-
-test("M5: as many complete months are compared as count in the range, whatever lies between", async () => {
-  // As of 2025-06-15, in the primary window of 45 days, 2025-04 is the newest complete month.
-  const range = async (parameters: Record<string, string | boolean>) => {
-    const { summary, comparison } = (await ask(parameters)).data;
-    return [summary.months_included, comparison?.start_month ?? null, comparison?.end_month ?? null];
-  };
-  assert.deepEqual(await range({ start_month: "2025-01", end_month: "2025-03" }), [3, "2024-10", "2024-12"]);
-  assert.deepEqual(await range({ start_month: "2025-03", end_month: "2025-06" }), [2, "2025-01", "2025-02"]);
-  const open = { start_month: "2025-06", end_month: "2025-06", include_incomplete: true };
-  assert.deepEqual(await range(open), [1, "2025-04", "2025-04"]);
-  assert.deepEqual(await range({ ...open, window: "lifetime" }), [1, "2025-05", "2025-05"]);
 });
 
 test("M5: if every month is incomplete no month counts, and there is no division by zero", async () => {
@@ -175,58 +156,6 @@ test("each section is the summary, its part and the sale event; members keep the
     ] as const;
     for (const name of shared) assert.deepEqual(data[name], overview[name], `${section} ${name}`);
   }
-});
-
-test("the widest and the oldest ranges are answered", async () => {
-  const { data: oldest } = await ask({ start_month: "0001-01", end_month: "0010-12", saleEvent: "summer" });
-  assert.equal(oldest.comparison, null);
-  assert.equal(oldest.trend.length, 120);
-  const last = { start_month: "9990-01", end_month: "9999-12", include_incomplete: true };
-  const { data: latest } = await ask({
-    ...last,
-    saleEvent: "summer",
-    saleEventBaseline: "selected_non_sale",
-  });
-  assert.equal(latest.summary.sold_units, 0);
-  assert.equal(latest.sale_event?.baseline_period.days, 3652);
-});
-
-test("an unknown entity and one of another workspace get the same refusal", async () => {
-  const { shopKey } = await createTenant(service.database);
-  await insertRows(service.database, "sku", [{ shop_key: shopKey, sku: "THEIRS" }]);
-  const message = async (sku: string): Promise<string> => {
-    const params = { start_month: "2025-01", end_month: "2025-01", sku };
-    const answer = await tenant.ask("/api/v1/report", params);
-    assert.equal(answer.status, 400);
-    return answer.message();
-  };
-  assert.equal(await message("THEIRS"), await message("NOBODYS"));
-});
-
-test("M5, M15: days whose window is open are left out of a sale event unless asked for", async () => {
-  const late = { saleEvent: "late", saleEventScope: "event_scope" };
-  const [closed, open] = await Promise.all(
-    [false, true].map(
-      async (include_incomplete) => (await ask({ ...late, include_incomplete })).data.sale_event,
-    ),
-  );
-  for (const event of [closed, open]) {
-    assert.ok((event?.event.sold_units ?? 0) > 0);
-    // 15 June − 45 days = 1 May is the first day that is still open; the baseline ended before.
-    assert.deepEqual([event?.baseline_period.starts_on, event?.baseline_period.days], ["2025-02-27", 52]);
-  }
-  assert.ok((closed?.event.sold_units ?? 0) < (open?.event.sold_units ?? 0));
-});
-
-test("M15: an event without SKUs covers the whole workspace; one a year earlier has no change", async () => {
-  const { data: whole } = await ask({ saleEvent: "summer", sku: "HAT", saleEventScope: "event_scope" });
-  const { data: all } = await ask({ saleEvent: "summer" });
-  assert.deepEqual(whole.sale_event?.event, all.sale_event?.event);
-  assert.equal(all.sale_event?.label, '@Summer "sale", big');
-  const { data } = await ask({ saleEvent: "socks", saleEventBaseline: "prior_year" });
-  const { baseline_period: baseline, return_rate_change: change } = data.sale_event ?? assert.fail();
-  const { days, starts_on, ends_on } = baseline;
-  assert.deepEqual([days, starts_on, ends_on, change], [16, "2023-11-20", "2023-12-05", null]);
 });
 
 test("M15: every section lists the workspace's events by slug, and says when the one asked for is unknown", async () => {
