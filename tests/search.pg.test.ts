@@ -39,8 +39,12 @@ async function createCatalogue(entities: readonly Named[]): Promise<Tenant> {
   return tenant;
 }
 
-const ask = (tenant: Tenant, q: string, limit = 100): Promise<CalledAnswer> =>
-  service.call("/api/v1/entities", { token: tenant.token, params: { q, limit } });
+const ask = (
+  tenant: Tenant,
+  q: string,
+  others: Record<string, string | number> = {},
+): Promise<CalledAnswer> =>
+  service.call("/api/v1/entities", { token: tenant.token, params: { q, limit: 100, ...others } });
 
 const labelsOf = (answer: CalledAnswer): unknown[] => answer.json().data.map((entity) => entity["label"]);
 
@@ -63,7 +67,7 @@ describe("the order of matches", () => {
     assert.deepEqual(ranked.slice(0, 5), expected);
     assert.deepEqual(new Set(ranked.slice(5)), new Set(["A-DRESS", "DRESS-1", "Dressy", "S-9", "Tie"]));
     assert.equal(ranked.at(-1), "A-DRESS", "inside a field, and at the start of none");
-    assert.deepEqual(labelsOf(await ask(tenant, "dress", 3)), expected.slice(0, 3));
+    assert.deepEqual(labelsOf(await ask(tenant, "dress", { limit: 3 })), expected.slice(0, 3));
     assert.equal(labelsOf(await ask(tenant, "dressy"))[0], "Dressy", "an exact SKU is first of all");
   });
 
@@ -92,6 +96,25 @@ describe("the order of matches", () => {
     for (const [q, labels] of Object.entries(expected))
       assert.deepEqual(labelsOf(await ask(tenant, q)), labels, q);
   });
+});
+
+test("a search takes no notice of case, accents and a wrong letter, looks into title and vendor, and is narrowed by type and vendor", async () => {
+  const tenant = await createCatalogue([
+    ["product", "Crème Brûlée Tee", "Crème Brûlée Tee", "Ångström"],
+    ["product", "Tee Shirt", "Tee Shirt", "Nordwind"],
+    ["sku", "A-1", "Crème Brûlée Tee", "Ångström"],
+    ["sku", "B-1", "Tee Shirt", "Nordwind"],
+    ["product_group", "Tops"],
+  ]);
+  const search = async (q: string, others = {}): Promise<unknown[]> => labelsOf(await ask(tenant, q, others));
+  for (const q of ["creme brulee", "CRÈME BRÛLÉE", "crème", "angstrom", "ÅNGSTRÖM"])
+    assert.deepEqual(new Set(await search(q)), new Set(["Crème Brûlée Tee", "A-1"]), q);
+  for (const q of ["nordwind", "nordwnd"])
+    assert.deepEqual(new Set(await search(q)), new Set(["Tee Shirt", "B-1"]), q);
+  assert.deepEqual(await search("submarine"), []);
+  assert.deepEqual(await search("tee", { type: "product", vendor: "Nordwind" }), ["Tee Shirt"]);
+  assert.deepEqual(await search("tops", { vendor: "Nordwind" }), []);
+  assert.equal((await search("  ")).length, 5, "blanks alone are no search");
 });
 
 test("a text that folding makes longer than 200 characters is refused", async () => {
@@ -175,7 +198,7 @@ describe("a large catalogue", () => {
 
   test("finds the same as a look at every text", async () => {
     for (const q of ["jacket", "lamp 22", "house", "xxl", "glow lapm", "merno"]) {
-      const found = await ask(large, q, 20);
+      const found = await ask(large, q, { limit: 20 });
       const { rows } = await service.database.query<{ label: string }>(
         `select label from entity where shop_key = $1 and (strpos(search_text, $2) > 0 or word_similarity($2, search_text) >= 0.45)`,
         [large.shopKey, q],
