@@ -10,7 +10,7 @@ import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
 import { openOperations, type TestOperations } from "./support/operations.ts";
 import { createPerson, setRole, type Person } from "./support/people.ts";
 import { createReportWorkspace } from "./support/report-store.ts";
-import { leastParameters, parametersOf } from "./support/requests.ts";
+import { leastParameters, listedValues, parametersOf } from "./support/requests.ts";
 import type { TestService } from "./support/service.ts";
 import { changePlan, changeWorkspace, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
@@ -103,11 +103,10 @@ function questionsOf(endpoint: Endpoint): string[] {
   const whole =
     "start_month" in leastParameters(endpoint) ? { start_month: "2024-01", end_month: "2025-06" } : {};
   const names = new Set(parametersOf(endpoint).map(([name]) => name));
-  const listed = parametersOf(endpoint)
-    .filter(([name, { enum: values }]) => values !== undefined && name !== "product_group_type")
-    .flatMap(([name, { enum: values }]) =>
-      (values ?? []).map((value) => ({ [name]: value, ...(value === "day" && { start_month: "2024-07" }) })),
-    );
+  const listed = listedValues(endpoint).map((params) => ({
+    ...params,
+    ...(params["interval"] === "day" && { start_month: "2024-07" }),
+  }));
   const others = [{ include_incomplete: "true" }, { q: "shoe" }, { saleEvent: "summer" }, { limit: "2" }];
   const selectors = [
     { sku: "SHOE-1", include_used_variants: "true" },

@@ -4,7 +4,7 @@ import { ENDPOINTS } from "../src/contract/registry.ts";
 import { recordStatements, type AskedStatements } from "./support/asked-statements.ts";
 import { openConnections } from "./support/database.ts";
 import { post, toolCall } from "./support/mcp.ts";
-import { leastParameters, parametersOf } from "./support/requests.ts";
+import { leastParameters, listedValues, parametersOf } from "./support/requests.ts";
 import { takesSelector } from "../src/contract/endpoint.ts";
 import { startTestService, type TestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -45,9 +45,6 @@ test("every endpoint, with each selector, list and page", () =>
     for (const endpoint of ENDPOINTS) {
       const least = leastParameters(endpoint);
       const names = new Set(parametersOf(endpoint).map(([name]) => name));
-      const listed = parametersOf(endpoint)
-        .filter(([name, { enum: values }]) => values !== undefined && name !== "product_group_type")
-        .flatMap(([name, schema]) => (schema.enum ?? []).map((value) => ({ [name]: value })));
       const others = [{ vendor: "Northwind" }, { q: "jacket" }, { saleEvent: "summer" }];
       const selectors = [
         { sku: "JACKET-M", include_used_variants: "true" },
@@ -56,7 +53,7 @@ test("every endpoint, with each selector, list and page", () =>
       ];
       const asked: Record<string, string>[] = [
         {},
-        ...listed,
+        ...listedValues(endpoint),
         ...others.filter((params) => Object.keys(params).every((name) => names.has(name))),
         ...(takesSelector(endpoint) ? selectors : []),
       ];

@@ -9,6 +9,17 @@ export function parametersOf(endpoint: Endpoint): [name: string, schema: Paramet
     .map(({ name, schema }) => [name, schema]);
 }
 
+/** Requests in which each list of values has each of them once or more: as many as the longest list has. */
+export function listedValues(endpoint: Endpoint): Record<string, string>[] {
+  const lists = parametersOf(endpoint).flatMap(([name, { enum: values = [] }]) =>
+    values.length === 0 || name === "product_group_type" ? [] : [{ name, values }],
+  );
+  const longest = Math.max(0, ...lists.map(({ values }) => values.length));
+  return Array.from({ length: longest }, (_, turn) =>
+    Object.fromEntries(lists.map(({ name, values }) => [name, values[turn % values.length] ?? ""])),
+  );
+}
+
 /** The least that an endpoint must be given in its query: the months, where it takes them. */
 export function leastParameters(endpoint: Endpoint): Record<string, string> {
   return "start_month" in endpoint.parameters.properties
