@@ -1,7 +1,7 @@
 import { effectOf } from "./clusters.ts";
 import { comparedMonths } from "./coverage.ts";
 import { excessMinor, usualMonths } from "./excess.ts";
-import { figuresOf, soldValueOf, type Figures } from "./figures.ts";
+import { costMinor, figuresOf, soldValueOf, type Figures } from "./figures.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { amountOf, byCodePoint, changeOf, rateOf, wilsonOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
@@ -173,10 +173,6 @@ function selectorOf(question: Question, by: string, key: string): OracleParamete
     return taken !== null && sold.every((line) => taken.holds(line) === isOfRow(line));
   });
   return found ?? null;
-}
-
-function costMinor({ ledger }: Question, figures: Figures): number {
-  return figures.refundMinor + (ledger.labelCostsIncluded ? figures.labelMinor : 0);
 }
 
 function shown(question: Question, figures: Figures, effect: number) {

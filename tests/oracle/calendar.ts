@@ -39,6 +39,15 @@ export function lastDayOf(month: string): number {
   return dayOf(`${monthAfter(month)}-01`) - 1;
 }
 
+export function noonOf(day: number): string {
+  return `${dayText(day)}T12:00:00Z`;
+}
+
+/** Every day from `first` to `last`, both included. */
+export function daysFrom(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
 /** Every month from `first` to `last`, both included. */
 export function monthsFrom(first: string, last: string): string[] {
   const months = [];

@@ -1,5 +1,5 @@
 import { mulberry32 } from "../../src/demo/random.ts";
-import { dayOf, dayText } from "./calendar.ts";
+import { dayOf, noonOf } from "./calendar.ts";
 import { USUAL_SETTINGS } from "./store.ts";
 import type { OrderLineRow, OracleParameters, RefundRow, OracleStore } from "./store.ts";
 
@@ -51,10 +51,6 @@ export function clusterStore(seed: number): OracleStore {
       ],
     },
   };
-}
-
-function noonOf(day: number): string {
-  return `${dayText(day)}T12:00:00Z`;
 }
 
 /** Products and SKUs, more often of Tops than of others. */

@@ -1,5 +1,5 @@
 import { intervalOf } from "./clusters.ts";
-import { dayOf, lastDayOf, monthsFrom } from "./calendar.ts";
+import { dayOf, daysFrom, lastDayOf, monthsFrom } from "./calendar.ts";
 import { rateOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { isDayComplete } from "./selection.ts";
@@ -40,8 +40,7 @@ export function curvesPart(question: Question) {
 }
 
 function daysOf(month: string): number[] {
-  const first = dayOf(`${month}-01`);
-  return Array.from({ length: lastDayOf(month) - first + 1 }, (_, index) => first + index);
+  return daysFrom(dayOf(`${month}-01`), lastDayOf(month));
 }
 
 /** The most days after the last order day that all lie before the as-of day. */

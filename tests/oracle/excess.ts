@@ -1,6 +1,6 @@
 import { monthBefore } from "./calendar.ts";
 import { latestCompleteMonth } from "./coverage.ts";
-import { figuresOf } from "./figures.ts";
+import { costMinor, figuresOf } from "./figures.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { nearest } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
@@ -40,7 +40,7 @@ export function excessMinor(
   if (held.sold === 0) return null;
   const own = during(lines, usual);
   const now = during(lines, counted);
-  const cost = now.refundMinor + (ledger.labelCostsIncluded ? now.labelMinor : 0);
+  const cost = costMinor({ ledger }, now);
   // Usual returns of `now.sold` units, over `own.sold + 20`, over `held.sold`.
   const usualUnits =
     BigInt(now.sold) * (BigInt(own.returned) * BigInt(held.sold) + 20n * BigInt(held.returned));

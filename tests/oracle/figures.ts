@@ -1,5 +1,6 @@
 import type { LedgerLine, Reason } from "./ledger.ts";
 import { amountOf, rateOf, shareOf } from "./numbers.ts";
+import type { Question } from "./oracle.ts";
 
 /** Figures of some lines inside a window; money in minor units. */
 export type Figures = {
@@ -55,6 +56,14 @@ export function figuresOf(lines: readonly LedgerLine[], windowDays: number | nul
     sum.refundedNotReturned += Math.max(0, refundedUnits - returned.length);
   }
   return sum;
+}
+
+/** M11. */
+export function costMinor(
+  { ledger }: Pick<Question, "ledger">,
+  { refundMinor, labelMinor }: Pick<Figures, "refundMinor" | "labelMinor">,
+): number {
+  return refundMinor + (ledger.labelCostsIncluded ? labelMinor : 0);
 }
 
 /** M20. */

@@ -1,5 +1,5 @@
 import { mulberry32 } from "../../src/demo/random.ts";
-import { dayOf, dayText } from "./calendar.ts";
+import { dayOf, noonOf } from "./calendar.ts";
 import { USUAL_SETTINGS } from "./store.ts";
 import type { OrderLineRow, OracleParameters, ReturnRow, OracleStore, OracleVariant } from "./store.ts";
 
@@ -142,10 +142,6 @@ export function fitStore(seed: number): OracleStore {
       returns,
     },
   };
-}
-
-function noonOf(day: number): string {
-  return `${dayText(day)}T12:00:00Z`;
 }
 
 const EVERYTHING = { start_month: "2025-01", end_month: "2025-12", reportSection: "fit" };

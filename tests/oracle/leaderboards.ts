@@ -1,7 +1,7 @@
 import { monthBefore, monthsFrom } from "./calendar.ts";
 import { coveragePart, latestCompleteMonth } from "./coverage.ts";
 import { excessMinor, usualMonths } from "./excess.ts";
-import { figuresOf, soldValueOf, type Figures } from "./figures.ts";
+import { costMinor, figuresOf, soldValueOf, type Figures } from "./figures.ts";
 import { amountOf, byCodePoint, decimalsOf, nearest, rateOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { countedMonths, isKnownVendor, windowDaysOf } from "./selection.ts";
@@ -76,7 +76,7 @@ export function costLeaderboard(question: Question): Answered {
   const { store, ledger, params } = question;
   const { currency_code: currency } = store.settings;
   const months = countedMonths(store, params, String(params["start_month"]), String(params["end_month"]));
-  const costOf = (row: Figures): number => row.refundMinor + (ledger.labelCostsIncluded ? row.labelMinor : 0);
+  const costOf = (row: Figures): number => costMinor(question, row);
   const minCost = Number(params["min_cost"] ?? 0) * 10 ** decimalsOf(currency);
   const ranking = figuresBySku(question, months, windowDaysOf(store, params), String(params["start_month"]))
     .filter(

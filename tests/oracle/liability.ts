@@ -1,4 +1,5 @@
 import { lastDayOf, monthBefore, monthOf } from "./calendar.ts";
+import { total } from "./numbers.ts";
 import type { MonthOutlook, OutlookLine } from "./outlook.ts";
 
 /** A line with its one refund; money in minor units. */
@@ -63,7 +64,3 @@ export function liabilityRule(
 }
 
 type Month = { u: number; money: number };
-
-function total<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {
-  return items.reduce((sum, item) => sum + valueOf(item), 0);
-}

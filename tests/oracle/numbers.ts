@@ -64,3 +64,17 @@ export function amountOf(minor: number, currencyCode: string): number {
 export function byCodePoint(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left), Buffer.from(right));
 }
+
+export function total<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {
+  return items.reduce((sum, item) => sum + valueOf(item), 0);
+}
+
+/** Stirling's series, shifted to where it converges. */
+export function logGamma(value: number): number {
+  let shift = 0;
+  let at = value;
+  for (; at < 12; at += 1) shift -= Math.log(at);
+  const inverse = 1 / (at * at);
+  const series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse / 1680))) / at;
+  return shift + (at - 0.5) * Math.log(at) - at + 0.5 * Math.log(2 * Math.PI) + series;
+}

@@ -1,4 +1,5 @@
 import { lastDayOf, monthBefore, monthOf } from "./calendar.ts";
+import { logGamma, total } from "./numbers.ts";
 
 /** A line that sold units on a day; `back` are the units that came back by days after the order, ascending. Days from 1970-01-01. */
 export type OutlookLine = { day: number; units: number; back: { lag: number; units: number }[] };
@@ -60,8 +61,7 @@ export function monthOutlooks(
       .filter((lines) => backLines(lines, horizon) > 0)
       .map((lines) => ({ lines, each: backUnits(lines, horizon) / backLines(lines, horizon) }))
       .toSorted(
-        (left, right) =>
-          left.each - right.each || (left.lines[0]?.day ?? 0) - (right.lines[0]?.day ?? 0),
+        (left, right) => left.each - right.each || (left.lines[0]?.day ?? 0) - (right.lines[0]?.day ?? 0),
       );
     return returning.slice(0, Math.ceil(returning.length * 0.95)).map(({ lines }) => lines);
   };
@@ -159,24 +159,10 @@ function quantile(level: number, shape: number, mean: number): number {
   }
 }
 
-/** Stirling's series, from 10 on. */
-function logGamma(value: number): number {
-  let shifted = value;
-  let less = 0;
-  for (; shifted < 10; shifted += 1) less += Math.log(shifted);
-  const square = shifted * shifted;
-  const series = 1 / (12 * shifted) - 1 / (360 * shifted * square) + 1 / (1260 * shifted * square * square);
-  return (shifted - 0.5) * Math.log(shifted) - shifted + 0.5 * Math.log(2 * Math.PI) + series - less;
-}
-
 function daysOf(lines: readonly OutlookLine[]): OutlookLine[][] {
   return [...Map.groupBy(lines, ({ day }) => day).values()];
 }
 
 function hundredths(units: number): number {
   return Math.round(units * 100) / 100;
-}
-
-function total<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {
-  return items.reduce((sum, item) => sum + valueOf(item), 0);
 }

@@ -1,4 +1,4 @@
-import { dayOf, dayText, lastDayOf, monthOf } from "./calendar.ts";
+import { dayOf, daysFrom, dayText, lastDayOf, monthOf } from "./calendar.ts";
 import { wilsonOf } from "./numbers.ts";
 import { correlationOfRequest, squaresOf } from "./clusters.ts";
 import type { LedgerLine } from "./ledger.ts";
@@ -18,7 +18,7 @@ export function periodsOf({ store, params }: Question): OraclePeriod[] {
   const windowDays = windowDaysOf(store, params);
   if (params["interval"] !== "week" && params["interval"] !== "day") {
     return countedMonths(store, params, first, last).map((month) => ({
-      days: daysFrom(dayOf(`${month}-01`), lastDayOf(month)),
+      days: new Set(daysFrom(dayOf(`${month}-01`), lastDayOf(month))),
       named: { cohort_month: `${month}-01` },
       isComplete: isMonthComplete(store, month, windowDays),
     }));
@@ -37,12 +37,6 @@ export function periodsOf({ store, params }: Question): OraclePeriod[] {
       isComplete: days.every((day) => isDayComplete(store, day, windowDays)),
     }))
     .filter(({ isComplete }) => isComplete || params["include_incomplete"] === true);
-}
-
-function daysFrom(first: number, last: number): Set<number> {
-  const days = new Set<number>();
-  for (let day = first; day <= last; day++) days.add(day);
-  return days;
 }
 
 /** M6, M26: for a week or day, from its own orders. */

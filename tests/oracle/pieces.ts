@@ -1,3 +1,4 @@
+import { mulberry32 } from "../../src/demo/random.ts";
 import type { StoreFiles } from "./store.ts";
 
 const PIECES = 3;
@@ -100,7 +101,7 @@ export function withAnomalies(files: StoreFiles): StoreFiles {
  * Returns and refunds never come before their lines.
  */
 export function piecesOf(files: StoreFiles, seed: number): StoreFiles[] {
-  const random = randomFrom(seed);
+  const random = mulberry32(seed);
   const pieces = Array.from({ length: PIECES }, (): StoreFiles => ({ order_lines: [] }));
   const pieceOfLine = new Map<string, number>();
   for (const name of Object.keys(KEYS) as FileName[]) {
@@ -167,7 +168,7 @@ function deletionOf(name: FileName, row: Row): Row {
 
 /** The same rows in another order; of rows with the same key only the one that counts is left. */
 export function reordered(files: StoreFiles, seed: number): StoreFiles {
-  const random = randomFrom(seed);
+  const random = mulberry32(seed);
   const result: StoreFiles = { order_lines: [] };
   for (const name of Object.keys(files) as FileName[]) {
     for (const row of shuffled(latestRows(files, name), random)) put(result, name, row);
@@ -192,15 +193,4 @@ function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
     .map((item) => ({ item, at: random() }))
     .toSorted((left, right) => left.at - right.at)
     .map(({ item }) => item);
-}
-
-/** Numbers from 0 to 1, the same for the same seed; the first ones are thrown away, as they are small for small seeds. */
-function randomFrom(seed: number): () => number {
-  let state = (seed % 2_147_483_646) + 1;
-  const next = (): number => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-  for (let count = 0; count < 10; count++) next();
-  return next;
 }

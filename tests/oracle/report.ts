@@ -3,7 +3,7 @@ import { breakdownPart } from "./breakdown.ts";
 import { intervalOf } from "./clusters.ts";
 import { comparedMonths, coveragePart } from "./coverage.ts";
 import { curvesPart } from "./curves.ts";
-import { figuresOf, soldValueOf, type Figures } from "./figures.ts";
+import { costMinor, figuresOf, soldValueOf, type Figures } from "./figures.ts";
 import { fitPart } from "./fit.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { cogsCoverageOf } from "./leaderboards.ts";
@@ -81,11 +81,6 @@ function figuresIn(question: Question, months: readonly string[]): Figures {
 
 function unitFigures({ sold, returned }: Figures) {
   return { sold_units: sold, returned_units: returned, return_rate: rateOf(returned, sold) };
-}
-
-/** M11. */
-function costMinor({ ledger }: Question, figures: Figures): number {
-  return figures.refundMinor + (ledger.labelCostsIncluded ? figures.labelMinor : 0);
 }
 
 function costFigures(question: Question, figures: Figures) {

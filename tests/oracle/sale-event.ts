@@ -1,4 +1,4 @@
-import { dayOf, dayText, lastDayOf, monthOf } from "./calendar.ts";
+import { dayOf, daysFrom, dayText, lastDayOf, monthOf } from "./calendar.ts";
 import { effectOf } from "./clusters.ts";
 import { figuresOf } from "./figures.ts";
 import { byCodePoint, changeOf, rateOf, wilsonOf } from "./numbers.ts";
@@ -59,12 +59,6 @@ function saleEventPart(question: Question) {
 
 function daysOf(event: OracleSaleEvent): number[] {
   return daysFrom(dayOf(event.starts_on), dayOf(event.ends_on));
-}
-
-function daysFrom(first: number, last: number): number[] {
-  const days = [];
-  for (let day = first; day <= last; day++) days.push(day);
-  return days;
 }
 
 function baselineDaysOf(

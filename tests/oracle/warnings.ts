@@ -1,5 +1,5 @@
 import { dayText } from "./calendar.ts";
-import { byCodePoint } from "./numbers.ts";
+import { byCodePoint, logGamma, total } from "./numbers.ts";
 import type { MadeLine, WarningStore } from "./warning-store.ts";
 
 /** A warning as rule M17 reads, from a loop over the lines. */
@@ -203,10 +203,6 @@ function lagOf(line: MadeLine): number {
   return Math.max(0, (line.back?.day ?? NaN) - line.orderedDay);
 }
 
-function total<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {
-  return items.reduce((sum, item) => sum + valueOf(item), 0);
-}
-
 /**
  * P(Y ≥ count), Y Poisson over an exposure with a Gamma(shape, weight) rate: Simpson's rule over the logarithm of the rate,
  * twelve standard deviations to either side.
@@ -250,14 +246,4 @@ const logFactorials: number[] = [];
 
 function logFactorial(number: number): number {
   return (logFactorials[number] ??= logGamma(number + 1));
-}
-
-/** Stirling's series, shifted to where it converges. */
-function logGamma(value: number): number {
-  let shift = 0;
-  let at = value;
-  for (; at < 12; at += 1) shift -= Math.log(at);
-  const inverse = 1 / (at * at);
-  const series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse / 1680))) / at;
-  return shift + (at - 0.5) * Math.log(at) - at + 0.5 * Math.log(2 * Math.PI) + series;
 }
