@@ -9,54 +9,19 @@ const shares = fc.array(
 );
 const amount = fc.oneof(fc.integer({ min: -2000, max: 2000 }), fc.maxSafeInteger());
 
-test("M10: a label is split by units, leftovers go to the largest remainders", () => {
-  const split = allocateLabel(1000, [
-    { key: "a", units: 1 },
-    { key: "b", units: 1 },
-    { key: "c", units: 4 },
-  ]);
-  assert.deepEqual(
-    split,
-    new Map([
-      ["a", 167],
-      ["b", 167],
-      ["c", 666],
-    ]),
-  );
-});
-
-test("M10: equal remainders are decided by the line id, by code point", () => {
-  const split = allocateLabel(100, [
-    { key: "😀", units: 1 },
-    { key: "\u{ffff}", units: 1 },
-    { key: "b", units: 1 },
-  ]);
-  assert.deepEqual(
-    split,
-    new Map([
-      ["b", 34],
-      ["\u{ffff}", 33],
-      ["😀", 33],
-    ]),
-  );
-});
-
-test("M10: a line without units takes no part", () => {
-  assert.deepEqual(
-    allocateLabel(999, [
-      { key: "a", units: 0 },
-      { key: "b", units: 2 },
-    ]),
-    new Map([
-      ["b", 999],
-      ["a", 0],
-    ]),
-  );
-});
-
-test("M10: a label over no units is unmatched", () => {
-  assert.equal(allocateLabel(500, []), null);
-  assert.equal(allocateLabel(500, [{ key: "a", units: 0 }]), null);
+test("M10: a label is split by units; what is left over goes to the largest remainders, of equal ones by code point of the line", () => {
+  for (const [amountMinor, units, expected] of [
+    [1000, { a: 1, b: 1, c: 4 }, { a: 167, b: 167, c: 666 }],
+    [100, { "😀": 1, "\u{ffff}": 1, b: 1 }, { b: 34, "\u{ffff}": 33, "😀": 33 }],
+    // A line without units takes no part, and a label over none is unmatched.
+    [999, { a: 0, b: 2 }, { a: 0, b: 999 }],
+    [500, { a: 0 }, null],
+    [500, {}, null],
+  ] as const) {
+    const rows = Object.entries<number>(units).map(([key, count]) => ({ key, units: count }));
+    const split = allocateLabel(amountMinor, rows);
+    assert.deepEqual(split && Object.fromEntries(split), expected);
+  }
 });
 
 test("M10: the parts sum to the label, each within one minor unit of its exact share", () => {

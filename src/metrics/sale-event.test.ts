@@ -15,43 +15,26 @@ const months = (start: string, end: string): { startMonth: number; endMonth: num
   endMonth: monthFromText(end) as number,
 });
 
-test("M15: the matched prior period is as long and ends the day before", () => {
-  assert.deepEqual(textOf(baselinePeriod(range("2024-11-29", "2024-12-02"), "matched_prior")), [
-    "2024-11-25",
-    "2024-11-28",
-  ]);
-  assert.deepEqual(textOf(baselinePeriod(range("2024-03-01", "2024-03-01"), "matched_prior")), [
-    "2024-02-29",
-    "2024-02-29",
-  ]);
-});
-
-test("M15: the prior year has the same days, 29 February becoming 28 February", () => {
-  assert.deepEqual(textOf(baselinePeriod(range("2024-11-29", "2025-01-02"), "prior_year")), [
-    "2023-11-29",
-    "2024-01-02",
-  ]);
-  assert.deepEqual(textOf(baselinePeriod(range("2024-02-29", "2024-03-01"), "prior_year")), [
-    "2023-02-28",
-    "2023-03-01",
-  ]);
-  assert.deepEqual(textOf(baselinePeriod(range("2025-02-28", "2025-03-01"), "prior_year")), [
-    "2024-02-28",
-    "2024-03-01",
-  ]);
+test("M15: the matched prior period is as long and ends the day before; the prior year has the same days, or 28 February", () => {
+  for (const [startsOn, endsOn, baseline, expected] of [
+    ["2024-11-29", "2024-12-02", "matched_prior", ["2024-11-25", "2024-11-28"]],
+    ["2024-03-01", "2024-03-01", "matched_prior", ["2024-02-29", "2024-02-29"]],
+    ["2024-11-29", "2025-01-02", "prior_year", ["2023-11-29", "2024-01-02"]],
+    ["2024-02-29", "2024-03-01", "prior_year", ["2023-02-28", "2023-03-01"]],
+    ["2025-02-28", "2025-03-01", "prior_year", ["2024-02-28", "2024-03-01"]],
+    ["2024-02-27", "2024-03-02", "prior_year", ["2023-02-27", "2023-03-02"]],
+    ["2024-02-28", "2024-02-29", "prior_year", ["2023-02-28", "2023-02-28"]],
+    // The days outside sale events are no single period.
+    ["2024-11-29", "2024-12-02", "selected_non_sale", null],
+  ] as const)
+    assert.deepEqual(textOf(baselinePeriod(range(startsOn, endsOn), baseline)), expected, startsOn);
 });
 
 test("M15: a year before, 29 February is missing or more: the period is a day shorter or longer than the event", () => {
-  const shorter = range("2024-02-27", "2024-03-02");
-  const longer = range("2025-02-27", "2025-03-02");
-  const lengthOf = (period: DayRange | null) => countDays(period === null ? [] : [period]);
-  assert.deepEqual(textOf(baselinePeriod(shorter, "prior_year")), ["2023-02-27", "2023-03-02"]);
-  assert.deepEqual([lengthOf(shorter), lengthOf(baselinePeriod(shorter, "prior_year"))], [5, 4]);
-  assert.deepEqual([lengthOf(longer), lengthOf(baselinePeriod(longer, "prior_year"))], [4, 5]);
-  assert.deepEqual(textOf(baselinePeriod(range("2024-02-28", "2024-02-29"), "prior_year")), [
-    "2023-02-28",
-    "2023-02-28",
-  ]);
+  const lengthsOf = (event: DayRange) =>
+    [event, baselinePeriod(event, "prior_year")].map((period) => countDays(period === null ? [] : [period]));
+  assert.deepEqual(lengthsOf(range("2024-02-27", "2024-03-02")), [5, 4]);
+  assert.deepEqual(lengthsOf(range("2025-02-27", "2025-03-02")), [4, 5]);
 });
 
 test("M15: ranges span their first to their last day, none span nothing", () => {
@@ -61,9 +44,6 @@ test("M15: ranges span their first to their last day, none span nothing", () => 
   ]);
   assert.equal(spanOf([]), null);
 });
-
-test("M15: the days outside sale events are no single period", () =>
-  assert.equal(baselinePeriod(range("2024-11-29", "2024-12-02"), "selected_non_sale"), null));
 
 test("M15: days in no sale event are the gaps between events, overlapping and touching ones too", () => {
   const events = [
