@@ -137,10 +137,7 @@ test("consent is given to the request that its person was shown, within the hour
   const path = `/w/${tenant.shopDomain}/settings/tokens/connect`;
   const app = await createApp(service.issuer);
   const other = await createMember(service, [tenant]);
-  const led = await fetch(`${service.issuer}/oauth/authorize?${app.query()}`, {
-    redirect: "manual",
-    headers: { cookie: owner.cookie },
-  });
+  const led = await app.lead(app.query(), owner.cookie);
   const [, , sealed = ""] = PAGE.exec(led.headers.get("location") ?? "") ?? [];
   const actor = { name: userName(owner.userId) };
   const anHourAgo = new Date(Date.now() - 3_600_001);
@@ -163,9 +160,7 @@ test("consent is given to the request that its person was shown, within the hour
     [app.query(), owner],
     ["", owner],
   ] as const) {
-    const page = await fetch(`${service.issuer}${path}?request=${encodeURIComponent(request)}`, {
-      headers: { cookie },
-    });
+    const page = await app.open(`${path}?request=${encodeURIComponent(request)}`, cookie);
     assert.match(await page.text(), /This app cannot connect/u);
     for (const form of [path, `${path}/deny`]) {
       const sent = await app.send(form, { cookie, fields: { request, scopes: SCOPES } });
@@ -185,13 +180,10 @@ test("consent to the longest request leads back with what the app sent, through 
     let longest = 1;
     while (`/oauth/authorize?${query(longest + 1)}`.length <= 2048) longest += 1;
     for (const { cookie } of [owner, person]) {
-      const led = await fetch(`${service.issuer}/oauth/authorize?${query(longest)}`, {
-        redirect: "manual",
-        headers: { cookie },
-      });
+      const request = query(longest);
+      const led = await app.lead(request, cookie);
       const bytes = [...led.headers].join("\r\n").length;
       assert.ok(bytes < 3800, `nginx takes headers of 4,096 bytes: ${bytes}`);
-      const request = query(longest);
       const { location, text } = await app.decide(cookie, { request, workspace: tenant.shopDomain });
       assert.notEqual(location, "", text);
       const { searchParams } = new URL(location);
@@ -208,10 +200,7 @@ test("consent of somebody whose confirmation, role or membership has ended since
   const one = await createTenant(service.database);
   const app = await createApp(service.issuer);
   const person = await createMember(service, [tenant, one], "admin");
-  const led = await fetch(`${service.issuer}/oauth/authorize?${app.query()}`, {
-    redirect: "manual",
-    headers: { cookie: person.cookie },
-  });
+  const led = await app.lead(app.query(), person.cookie);
   const [, , request = ""] = PAGE.exec(decodeURIComponent(led.headers.get("location") ?? "")) ?? [];
   const path = `/w/${one.shopDomain}/settings/tokens/connect`;
   const send = () => app.send(path, { cookie: person.cookie, fields: { request, scopes: ["read:alerts"] } });

@@ -519,7 +519,7 @@ describe("consent", () => {
     // The session ends while the person is asked to confirm.
     const at = { ...service, address: service.issuer };
     for (const ended of [
-      await fetch(service.issuer + proof, { redirect: "manual" }),
+      await app.open(proof, ""),
       await postForm(at, "/confirm", { next: `/oauth/authorize?${app.query()}` }),
     ]) {
       assert.equal(ended.headers.get("location"), "/sign-in");
@@ -559,12 +559,12 @@ describe("consent", () => {
     const policy = headers.get("content-security-policy") ?? "";
     assert.match(policy, /frame-ancestors 'none'/u);
     assert.match(policy, /form-action 'self' https: http: cursor: vscode: vscode-insiders: windsurf:;/u);
-    const at = `${service.issuer}/w/${tenant.shopDomain}/settings/tokens`;
+    const at = `/w/${tenant.shopDomain}/settings/tokens`;
     for (const [address, opener] of [
       [`${at}/connect`, "unsafe-none"],
       [at, "same-origin"],
     ] as const) {
-      const page = await fetch(address, { headers: { cookie: owner.cookie } });
+      const page = await app.open(address, owner.cookie);
       assert.equal(page.headers.get("cross-origin-opener-policy"), opener);
       assert.match(page.headers.get("content-security-policy") ?? "", /form-action 'self';/u, address);
     }

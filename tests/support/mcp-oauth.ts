@@ -81,16 +81,24 @@ export class App {
     return new URLSearchParams(given).toString();
   }
 
+  /** Opens an address of the service, which may lead on to another. */
+  open(address: string, cookie: string): Promise<Response> {
+    return fetch(this.issuer + address, { redirect: "manual", headers: { cookie } });
+  }
+
+  /** Where its request leads a person. */
+  lead(query: string, cookie: string): Promise<Response> {
+    return this.open(`/oauth/authorize?${query}`, cookie);
+  }
+
   /** What its request is answered with: where it leads to a workspace, or to the list of them, that page. */
   async ask(
     query: string,
     cookie = "",
   ): Promise<{ status: number; location: string | null; headers: Headers; text: string }> {
-    const get = (address: string): Promise<Response> =>
-      fetch(this.issuer + address, { redirect: "manual", headers: { cookie } });
-    const first = await get(`/oauth/authorize?${query}`);
+    const first = await this.lead(query, cookie);
     const led = first.headers.get("location");
-    const response = led?.startsWith("/w") === true ? await get(led) : first;
+    const response = led?.startsWith("/w") === true ? await this.open(led, cookie) : first;
     const { status, headers } = response;
     return { status, location: headers.get("location"), headers, text: await response.text() };
   }
@@ -102,10 +110,7 @@ export class App {
     headers: Record<string, string> = { origin: this.issuer },
   ): Promise<{ status: number; location: string; text: string }> {
     const { request = this.query(), workspace, decision = "allow", ...rest } = fields;
-    const asked = await fetch(`${this.issuer}/oauth/authorize?${String(request)}`, {
-      redirect: "manual",
-      headers: { cookie },
-    });
+    const asked = await this.lead(String(request), cookie);
     const [location, text] = [asked.headers.get("location") ?? "", await asked.text()];
     const [, only, sealed] = PAGE.exec(decodeURIComponent(location)) ?? [];
     if (sealed === undefined) return { status: asked.status, location, text };
