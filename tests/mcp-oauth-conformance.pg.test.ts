@@ -3,7 +3,8 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 import { freePort } from "./support/free-port.ts";
-import { App, createMember, register, startOauthService } from "./support/mcp-oauth.ts";
+import { MCP_PATH } from "./support/mcp.ts";
+import { createApp, createMember, startOauthService } from "./support/mcp-oauth.ts";
 import { createTenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 
@@ -20,19 +21,10 @@ test(
     const tenant = await createTenant(service.database);
     const owner = await createMember(service, [tenant]);
     const port = await freePort();
-    const redirect = { client_name: "Runner", redirect_uris: [`http://127.0.0.1:${port}/callback`] };
-    const app = new App(issuer, String((await register(issuer, redirect)).body["client_id"]));
-    const resource = `${issuer}/api/v1/mcp`;
-    const words = [
-      "--url",
-      issuer,
-      "--client-id",
-      app.clientId,
-      "--resource",
-      resource,
-      "--port",
-      String(port),
-    ];
+    const app = await createApp(issuer, "Runner", `http://127.0.0.1:${port}/callback`);
+    const resource = `${issuer}${MCP_PATH}`;
+    const options = { "--url": issuer, "--client-id": app.clientId, "--resource": resource, "--port": port };
+    const words = Object.entries(options).flat().map(String);
     const runner = spawn(process.execPath, [RUNNER, "authorization", ...words]);
     let output = "";
     let isAllowed = false;
