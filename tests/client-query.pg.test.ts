@@ -56,17 +56,7 @@ for (const endpoint of ENDPOINTS) {
 
 test("export downloads tables under their names, and leaves no file of a refused one", async () => {
   const target = join(folder, "tables");
-  const words = [
-    "export",
-    target,
-    "--table",
-    "cohorts",
-    "alerts",
-    "--format",
-    "csv",
-    "--start-month",
-    "2026-01",
-  ];
+  const words = ["export", target, ..."--table cohorts alerts --format csv --start-month 2026-01".split(" ")];
   const settings = { RETURNS_URL: service.address, RETURNS_TOKEN: token };
   const { code, stderr } = await runCommand(words, settings);
   assert.equal(code, 0, stderr);

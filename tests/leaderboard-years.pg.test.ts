@@ -83,15 +83,8 @@ async function rankings(shopKey: number, windowDays: number, range: Range): Prom
       const costs = { ...common, ...range, selection, windowDays, minCostMinor: null, vendor };
       answers.push(await loadReturnCosts(shop.database, workspace, costs));
       const filters = { minSoldUnits: null, minReturnRate: null, vendor };
-      const rates = {
-        ...common,
-        selection,
-        months: range,
-        windowDays,
-        minSoldUnits: 0,
-        filters,
-        cardSize: null,
-      };
+      const ranked = { minSoldUnits: 0, filters, cardSize: null };
+      const rates = { ...common, ...ranked, selection, months: range, windowDays };
       answers.push(await loadReturnRates(shop.database, workspace, rates));
     }
   }
