@@ -28,26 +28,16 @@ test("M5: a source that was never synced completes no finite window", () => {
 });
 
 test("M5: lifetime is never excluded", () => {
-  assert.equal(isExcluded(january, { windowDays: null, asOfDay: null, includeIncomplete: false }), false);
-  assert.equal(
-    isExcluded(january, { windowDays: null, asOfDay: day("2024-01-01"), includeIncomplete: false }),
-    false,
-  );
+  for (const asOfDay of [null, day("2024-01-01")])
+    assert.equal(isExcluded(january, { windowDays: null, asOfDay, includeIncomplete: false }), false);
 });
 
 test("M5: incomplete months are left out unless they are asked for", () => {
-  assert.equal(
-    isExcluded(january, { windowDays: 30, asOfDay: day("2024-03-01"), includeIncomplete: false }),
-    true,
-  );
-  assert.equal(
-    isExcluded(january, { windowDays: 30, asOfDay: day("2024-03-01"), includeIncomplete: true }),
-    false,
-  );
-  assert.equal(
-    isExcluded(january, { windowDays: 30, asOfDay: day("2024-03-02"), includeIncomplete: false }),
-    false,
-  );
+  const excluded = (asOf: string, includeIncomplete: boolean) =>
+    isExcluded(january, { windowDays: 30, asOfDay: day(asOf), includeIncomplete });
+  assert.equal(excluded("2024-03-01", false), true);
+  assert.equal(excluded("2024-03-01", true), false);
+  assert.equal(excluded("2024-03-02", false), false);
 });
 
 test("M5: at day grain the window of each day counts for itself", () => {
@@ -73,14 +63,8 @@ test("M5: the latest complete month is complete and the one after it is not: no 
 const month = (text: string): number => monthFromText(text) as number;
 const covered = (start: string, end: string, windowDays: number | null, asOf: string | null, all = false) => {
   const asOfDay = asOf === null ? null : day(asOf);
-  const range = {
-    startMonth: month(start),
-    endMonth: month(end),
-    windowDays,
-    asOfDay,
-    includeIncomplete: all,
-  };
-  const { counted, excluded } = splitMonths(range);
+  const range = { startMonth: month(start), endMonth: month(end) };
+  const { counted, excluded } = splitMonths({ ...range, windowDays, asOfDay, includeIncomplete: all });
   const through = completeThrough(windowDays, asOfDay);
   return [
     counted.length,

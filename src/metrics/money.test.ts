@@ -34,21 +34,8 @@ test("M9: decimals are read exactly", () => {
 });
 
 test("M9: anything but a plain decimal of the currency is refused", () => {
-  for (const text of [
-    "",
-    " 1",
-    "1 ",
-    "1,00",
-    "1e3",
-    ".5",
-    "5.",
-    "1.2.3",
-    "NaN",
-    "--1",
-    "0x10",
-    "1.001",
-    "９",
-  ]) {
+  const broken = ["", " 1", "1 ", "1,00", "1e3", ".5", "5.", "1.2.3", "NaN", "--1", "0x10", "1.001", "９"];
+  for (const text of broken) {
     assert.equal(minorFromDecimal(text, 2), null, JSON.stringify(text));
   }
   assert.equal(minorFromDecimal("1.5", 0), null);

@@ -8,20 +8,14 @@ import { dayFromText, firstDayOfMonth, lastDayOfMonth, monthFromText } from "../
 const july = monthFromText("2026-07") as number;
 const day = (text: string): number => dayFromText(text) as number;
 const curve: CohortCurve = { month: july, soldUnits: 10, returnedUnits: [1, 2, 3, 4, 5, 6, 7] };
-const unitsAt = (asOfDay: number | null, includeIncomplete: boolean, of = curve) =>
-  curveAges(of, { asOfDay, includeIncomplete, orders: INDEPENDENT_UNITS }).map((age) => age.returnedUnits);
+const agesAt = (asOfDay: number | null, includeIncomplete: boolean, of = curve) =>
+  curveAges(of, { asOfDay, includeIncomplete, orders: INDEPENDENT_UNITS });
+const unitsAt = (asOfDay: number | null, includeIncomplete: boolean) =>
+  agesAt(asOfDay, includeIncomplete).map((age) => age.returnedUnits);
 
 test("M19: an age is complete on the day after the last order's has passed, not before", () => {
-  const before = curveAges(curve, {
-    asOfDay: day("2026-08-07"),
-    includeIncomplete: false,
-    orders: INDEPENDENT_UNITS,
-  });
-  const after = curveAges(curve, {
-    asOfDay: day("2026-08-08"),
-    includeIncomplete: false,
-    orders: INDEPENDENT_UNITS,
-  });
+  const before = agesAt(day("2026-08-07"), false);
+  const after = agesAt(day("2026-08-08"), false);
   assert.deepEqual([before[0]?.isComplete, after[0]?.isComplete], [false, true]);
   assert.deepEqual(before[0], {
     ageDays: 7,
@@ -46,20 +40,13 @@ test("M19: without any sync nothing has been observed", () => {
     unitsAt(null, true),
     CURVE_AGES.map(() => null),
   );
-  assert.ok(
-    pooledAges([curve], { asOfDay: null, orders: INDEPENDENT_UNITS }).every(
-      (age) => age.monthsIncluded === 0 && age.returnRate === null,
-    ),
-  );
+  const pooled = pooledAges([curve], { asOfDay: null, orders: INDEPENDENT_UNITS });
+  assert.ok(pooled.every((age) => age.monthsIncluded === 0 && age.returnRate === null));
 });
 
 test("M6, M19: a complete age of a month that sold nothing has rate 0 and no interval", () => {
   const empty = { month: july, soldUnits: 0, returnedUnits: [0, 0, 0, 0, 0, 0, 0] };
-  const [first] = curveAges(empty, {
-    asOfDay: day("2027-01-01"),
-    includeIncomplete: false,
-    orders: INDEPENDENT_UNITS,
-  });
+  const [first] = agesAt(day("2027-01-01"), false, empty);
   assert.deepEqual([first?.returnedUnits, first?.returnRate, first?.interval], [0, 0, null]);
 });
 
@@ -81,9 +68,7 @@ test("M19: an age is complete exactly up to the observed days, and no open age e
           ...one,
           returnedUnits: one.returnedUnits.map((units) => Math.min(units, one.soldUnits)),
         }));
-        const ages = curves.map((one) =>
-          curveAges(one, { asOfDay, includeIncomplete, orders: INDEPENDENT_UNITS }),
-        );
+        const ages = curves.map((one) => agesAt(asOfDay, includeIncomplete, one));
         for (const [index, one] of curves.entries()) {
           const observed = observedDays(one.month, asOfDay);
           assert.ok(ages[index]?.every((age) => age.isComplete === age.ageDays <= observed));

@@ -18,18 +18,8 @@ test("M22: sizes are in the order in which they grow, whatever they are written 
 });
 
 test("M22: what is no size has no place", () => {
-  for (const value of [
-    "",
-    "/",
-    "Red",
-    "One size",
-    "XM",
-    "12 kg",
-    "EU 38 UK",
-    "1234",
-    `${"x".repeat(5000)}l`,
-    "٣",
-  ]) {
+  const others = ["", "/", "Red", "One size", "XM", "12 kg", "EU 38 UK", "1234", "٣"];
+  for (const value of [...others, `${"x".repeat(5000)}l`]) {
     assert.equal(sizePlace(value), null, value.slice(0, 20));
   }
   assert.deepEqual(sizePlace("EU 38.5"), { system: "#eu", first: 38.5, second: 0 });
