@@ -5,26 +5,20 @@ import { knownMonth, monthOfDate, monthsBetween } from "../../lib/month.ts";
 import { quarterOf, quartersAndMonths, blocksOf } from "./sku-rollup.ts";
 
 test("a range is the calendar quarters inside it and the months at its ends", () => {
-  assert.deepEqual(quartersAndMonths(knownMonth("2024-12"), knownMonth("2025-11")), {
-    quarters: ["2025-01-01", "2025-04-01", "2025-07-01"],
-    months: ["2024-12-01", "2025-10-01", "2025-11-01"],
-  });
-  assert.deepEqual(quartersAndMonths(knownMonth("2025-04"), knownMonth("2025-06")), {
-    quarters: ["2025-04-01"],
-    months: [],
-  });
-  assert.deepEqual(quartersAndMonths(knownMonth("2025-02"), knownMonth("2025-03")), {
-    quarters: [],
-    months: ["2025-02-01", "2025-03-01"],
-  });
-  assert.deepEqual(quartersAndMonths(knownMonth("2025-02"), knownMonth("2025-01")), {
-    quarters: [],
-    months: [],
-  });
-  assert.deepEqual(quartersAndMonths(knownMonth("0001-01"), knownMonth("0001-04")), {
-    quarters: ["0001-01-01"],
-    months: ["0001-04-01"],
-  });
+  const ranges: [start: string, end: string, quarters: string[], months: string[]][] = [
+    [
+      "2024-12",
+      "2025-11",
+      ["2025-01-01", "2025-04-01", "2025-07-01"],
+      ["2024-12-01", "2025-10-01", "2025-11-01"],
+    ],
+    ["2025-04", "2025-06", ["2025-04-01"], []],
+    ["2025-02", "2025-03", [], ["2025-02-01", "2025-03-01"]],
+    ["2025-02", "2025-01", [], []],
+    ["0001-01", "0001-04", ["0001-01-01"], ["0001-04-01"]],
+  ];
+  for (const [start, end, quarters, months] of ranges)
+    assert.deepEqual(quartersAndMonths(knownMonth(start), knownMonth(end)), { quarters, months });
 });
 
 test("M7: quarters and months together are the range's months, each once", () => {
