@@ -10,6 +10,7 @@ import type { ShopifyClient } from "../src/sync/connectors/shopify/api/client.ts
 import { openOrderReader } from "../src/sync/connectors/shopify/fetch/orders.ts";
 import { mapOrder } from "../src/sync/connectors/shopify/map/map-order.ts";
 import { ledgerOf } from "./oracle/ledger.ts";
+import { shuffled } from "./oracle/pieces.ts";
 import { USUAL_SETTINGS } from "./oracle/store.ts";
 import type {
   OrderLineRow,
@@ -271,23 +272,19 @@ suite("M1, M2, M8, M9: the product counts orders as a loop over what truly happe
 
   test("the same in any order of the platform's lists, with entries of the ledger twice", () => {
     const random = mulberry32(5);
-    const shuffled = <Item>(items: readonly Item[]): Item[] =>
-      items
-        .map((item) => ({ item, place: random() }))
-        .toSorted((one, other) => one.place - other.place)
-        .map(({ item }) => item);
+    const mixed = <Item>(items: readonly Item[]): Item[] => shuffled(items, random);
     for (const { shown } of orders.slice(0, 2000)) {
       const { agreements, sales, lines, returns, returnLines, refunds, fulfillments } = shown;
       const { part } = mapOrder(
         {
           ...shown,
-          lines: shuffled(lines),
-          returns: shuffled(returns),
-          returnLines: shuffled(returnLines),
-          refunds: shuffled(refunds.map((refund) => ({ ...refund, lines: shuffled(refund.lines) }))),
-          fulfillments: shuffled(fulfillments),
-          agreements: shuffled([...agreements, ...agreements]),
-          sales: shuffled([...sales, ...sales]),
+          lines: mixed(lines),
+          returns: mixed(returns),
+          returnLines: mixed(returnLines),
+          refunds: mixed(refunds.map((refund) => ({ ...refund, lines: mixed(refund.lines) }))),
+          fulfillments: mixed(fulfillments),
+          agreements: mixed([...agreements, ...agreements]),
+          sales: mixed([...sales, ...sales]),
         },
         "EUR",
       );

@@ -42,19 +42,8 @@ const MISFITS: Record<string, readonly [tooSmall: number, tooLarge: number]> = {
   n1l: [10, 2],
   n1x: [10, 2],
 };
-const REASONS = [
-  "defect",
-  "Defect",
-  "odd",
-  "Odd",
-  "color",
-  "not_as_described",
-  "wrong item",
-  "late",
-  "other",
-  "",
-  "",
-];
+const STATED = ["defect", "Defect", "odd", "Odd", "color", "not_as_described", "wrong item", "late", "other"];
+const REASONS = [...STATED, "", ""];
 
 /** Products that run small or large in some sizes, on the whole or not at all; orders of several sizes, and exchanges. */
 export function fitStore(seed: number): OracleStore {

@@ -188,7 +188,7 @@ function put(files: StoreFiles | undefined, name: FileName, row: Row): void {
   files[name] = rows as never;
 }
 
-function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
+export function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
   return items
     .map((item) => ({ item, at: random() }))
     .toSorted((left, right) => left.at - right.at)
