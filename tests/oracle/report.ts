@@ -16,24 +16,21 @@ import { countedMonths, windowDaysOf } from "./selection.ts";
 
 type Answered = { data: unknown; meta: Record<string, unknown> };
 
-/** The whole report, without the labels of reasons; of the sections curves and breakdown, what belongs to them alone. */
+/** What is answered of these sections alone. */
+const SECTIONS: Readonly<Record<string, (question: Question) => unknown>> = {
+  breakdown: (question) => ({ breakdown: breakdownPart(question) }),
+  outcomes: (question) => ({ outcomes: outcomesPart(question) }),
+  bridge: (question) => ({ bridge: bridgePart(question) }),
+  fit: (question) => ({ fit: fitPart(question) }),
+  curves: curvesPart,
+};
+
+/** The whole report, without the labels of reasons, or one of these sections. */
 export function report(question: Question): Answered {
   const { store, params } = question;
-  if (params["reportSection"] === "breakdown") {
-    return { data: { breakdown: breakdownPart(question) }, meta: { section: "breakdown" } };
-  }
-  if (params["reportSection"] === "outcomes") {
-    return { data: { outcomes: outcomesPart(question) }, meta: { section: "outcomes" } };
-  }
-  if (params["reportSection"] === "bridge") {
-    return { data: { bridge: bridgePart(question) }, meta: { section: "bridge" } };
-  }
-  if (params["reportSection"] === "fit") {
-    return { data: { fit: fitPart(question) }, meta: { section: "fit" } };
-  }
-  if (params["reportSection"] === "curves") {
-    return { data: curvesPart(question), meta: { section: "curves" } };
-  }
+  const section = String(params["reportSection"]);
+  const part = SECTIONS[section];
+  if (part !== undefined) return { data: part(question), meta: { section } };
   const first = String(params["start_month"]);
   const months = countedMonths(store, params, first, String(params["end_month"]));
   const figures = figuresIn(question, months);
@@ -177,10 +174,8 @@ function timingPart({ lags }: Figures) {
 }
 
 /** Request units by present state, whatever the window; shares of the returned units inside it. */
-function lifecyclePart({ ledger, selected }: Question, months: readonly string[], figures: Figures) {
-  const requests = ledger.lines
-    .filter((line) => selected.holds(line) && months.includes(line.month))
-    .flatMap((line) => line.requests);
+function lifecyclePart(question: Question, months: readonly string[], figures: Figures) {
+  const requests = linesIn(question, months).flatMap((line) => line.requests);
   const unitsIn = (status: string): number =>
     requests.reduce((sum, request) => sum + (request.status === status ? request.units : 0), 0);
   const { reasons, returned } = figures;
@@ -194,7 +189,9 @@ function lifecyclePart({ ledger, selected }: Question, months: readonly string[]
     refund_only_units: reasons.filter(({ kind }) => kind === "refund_only").length,
     share_with_reason: shareOf(withReason.length, returned),
     share_with_refund: shareOf(returned - figures.returnedNotRefunded, returned),
-    share_with_label: ledger.labelCostsIncluded ? shareOf(figures.returnedWithLabel, returned) : null,
+    share_with_label: question.ledger.labelCostsIncluded
+      ? shareOf(figures.returnedWithLabel, returned)
+      : null,
   };
 }
 
