@@ -21,11 +21,9 @@ import {
 } from "./support/push.ts";
 import type { TestAlert, TestClock } from "./support/push.ts";
 import { startMailServer } from "./support/mail-server.ts";
-import { startReceiver } from "./support/receiver.ts";
-import type { Receiver } from "./support/receiver.ts";
+import { startReceiver, type Receiver } from "./support/receiver.ts";
 import { startTestService } from "./support/service.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 import type { SmtpOptions } from "../src/alerts/delivery/mail.ts";
 

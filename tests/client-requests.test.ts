@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { inspect } from "node:util";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createClient } from "../src/client/client.ts";
-import type { ReturnsClient } from "../src/client/client.ts";
+import { createClient, type ReturnsClient } from "../src/client/client.ts";
 import type { ClientOptions } from "../src/client/result.ts";
 import { ReturnsApiError, ReturnsNetworkError } from "../src/client/errors.ts";
 

@@ -7,8 +7,7 @@ import type { Selection } from "../src/store/queries/selection.ts";
 import { ALL_DAYS } from "../src/store/queries/return-curve.ts";
 import { findBlocks, listYears } from "../src/store/queries/sku-rollup.ts";
 import type { Workspace } from "../src/store/workspace.ts";
-import { csv, startImportWorkspace } from "./support/import-workspace.ts";
-import type { FolderFiles } from "./support/import-workspace.ts";
+import { csv, startImportWorkspace, type FolderFiles } from "./support/import-workspace.ts";
 import { use } from "./support/use.ts";
 
 const FIRST = knownMonth("2023-02");

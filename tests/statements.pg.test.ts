@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { STATEMENTS } from "../src/store/database.ts";
-import type { Connection, Database, Statement } from "../src/store/database.ts";
+import { STATEMENTS, type Connection, type Database, type Statement } from "../src/store/database.ts";
 import { COORDINATOR_TABLES, REFERENCE_TABLES } from "../src/store/queries/distribute.ts";
 import { isCitus } from "./support/citus.ts";
 import {

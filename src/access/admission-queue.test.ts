@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import type { Queryable, Statement } from "../store/database.ts";
-import { createAdmissionQueue } from "./admission-queue.ts";
-import type { AdmissionQueue, AdmissionQueueOptions } from "./admission-queue.ts";
+import { createAdmissionQueue, type AdmissionQueue, type AdmissionQueueOptions } from "./admission-queue.ts";
 
 const ADMITTED = { verdict: "admitted", missing: null, used_requests: null, daily_quota: null };
 /** Among the values of admit_callers. */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { createAnswerMemory } from "./answer-memory.ts";
-import type { AnswerText } from "./answer-memory.ts";
+import { createAnswerMemory, type AnswerText } from "./answer-memory.ts";
 
 const answer = (length: number) => ({ kind: "json" as const, data: "x".repeat(length), meta: "" });
 

@@ -3,8 +3,7 @@ import { test } from "node:test";
 import { createStoreTenant, importStore, type StoreTenant } from "../../tests/support/import-store.ts";
 import { untilLockIsAwaited } from "../../tests/support/locks.ts";
 import { service } from "../../tests/support/shared-service.ts";
-import { changeWorkspace, insertRows } from "../../tests/support/tenants.ts";
-import type { Tenant } from "../../tests/support/tenants.ts";
+import { changeWorkspace, insertRows, type Tenant } from "../../tests/support/tenants.ts";
 import { lockWorkspace } from "../store/queries/import-stage.ts";
 import { evaluateAlerts } from "./evaluate-alerts.ts";
 

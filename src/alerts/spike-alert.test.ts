@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dayFromText, monthFromText } from "../lib/month.ts";
-import { spikeAlert } from "./spike-alert.ts";
-import type { WatchedEntity } from "./spike-alert.ts";
+import { spikeAlert, type WatchedEntity } from "./spike-alert.ts";
 
 const newestMonth = monthFromText("2026-05") as number;
 const settings = {

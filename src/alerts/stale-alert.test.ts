@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { staleAlert } from "./stale-alert.ts";
-import type { WatchedSource } from "./stale-alert.ts";
+import { staleAlert, type WatchedSource } from "./stale-alert.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -3,8 +3,7 @@ import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Workspace } from "../store/workspace.ts";
-import { createCursorCodec } from "./cursor.ts";
-import type { CursorBinding } from "./cursor.ts";
+import { createCursorCodec, type CursorBinding } from "./cursor.ts";
 import { anyCharacter } from "../../tests/support/any-character.ts";
 
 const codec = createCursorCodec(Buffer.alloc(32, 1));

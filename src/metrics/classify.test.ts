@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { projectOrder } from "./classify.ts";
+import { projectOrder, type EventFact, type OrderFacts } from "./classify.ts";
 import { NO_RULES } from "./order-rules.ts";
-import type { EventFact, OrderFacts } from "./classify.ts";
 import { dayFromText, monthFromText } from "../lib/month.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "./returned-units.ts";
 import type { DocumentLine, DocumentRefund, DocumentReturn } from "./order.ts";

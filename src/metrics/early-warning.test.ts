@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findEarlyWarnings } from "./early-warning.ts";
-import type { EarlyWarning, ListingLines } from "./early-warning.ts";
+import { findEarlyWarnings, type EarlyWarning, type ListingLines } from "./early-warning.ts";
 
 const HORIZON = 60;
 const WINDOW_AGES = Array.from({ length: 28 }, (_, age) => age);

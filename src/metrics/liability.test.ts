@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { liabilityOf, refundRate, sumLiabilities } from "./liability.ts";
-import type { RefundRate, ReturnedMonth } from "./liability.ts";
+import { liabilityOf, refundRate, sumLiabilities, type RefundRate, type ReturnedMonth } from "./liability.ts";
 import type { Outlook } from "./outlook.ts";
 
 const month = (

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isCitus } from "../../tests/support/citus.ts";
-import { createTestDatabase, openConnections } from "../../tests/support/database.ts";
-import type { TestDatabase } from "../../tests/support/database.ts";
+import { createTestDatabase, openConnections, type TestDatabase } from "../../tests/support/database.ts";
 import { execute } from "../../tests/support/server.ts";
 import type { DatabasePool, Queryable } from "./database.ts";
-import { openNodeDatabases } from "./node-databases.ts";
-import type { NodeDatabases } from "./node-databases.ts";
+import { openNodeDatabases, type NodeDatabases } from "./node-databases.ts";
 
 /** On a Citus the nodes are real; elsewhere a catalogue of its own calls the test's database node 1. */
 const NODE = 1;

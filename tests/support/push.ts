@@ -1,12 +1,10 @@
 import { OPERATOR } from "../../src/actions/actor.ts";
-import type { WorkspaceCaller } from "../../src/actions/action.ts";
-import { runAction } from "../../src/actions/action.ts";
+import { runAction, type WorkspaceCaller } from "../../src/actions/action.ts";
 import { addEndpoint } from "../../src/actions/alert-endpoints/actions.ts";
 import { textInput } from "../../src/actions/field.ts";
-import { pushOptions } from "../../src/alerts/delivery/send.ts";
+import { pushOptions, type PushOptions } from "../../src/alerts/delivery/send.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import type { DeliveryEnvironment } from "../../src/alerts/delivery/deliver.ts";
-import type { PushOptions } from "../../src/alerts/delivery/send.ts";
 import { listQueuedPushes } from "../../src/store/queries/run-queue.ts";
 import { deliverQueued } from "../../src/worker/deliveries.ts";
 import { insertAlerts } from "../../src/store/queries/alerts.ts";
