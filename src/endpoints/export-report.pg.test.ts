@@ -239,17 +239,7 @@ test("M24: an export of the bridge has its figures, and lines that add up to eac
 test("each row has a unit, and money is in the shop's currency", async () => {
   const { rows } = await exported({ saleEvent: "summer" });
   const units = new Set(rows.map((row) => row.unit));
-  assert.deepEqual([...units].toSorted(), [
-    "EUR",
-    "boolean",
-    "date",
-    "days",
-    "month",
-    "months",
-    "percent",
-    "ratio",
-    "text",
-    "units",
-  ]);
+  const known = "EUR boolean date days month months percent ratio text units";
+  assert.equal([...units].toSorted().join(" "), known);
   assert.ok(rows.filter((row) => row.unit === "EUR").every((row) => /amount|cost|impact/u.test(row.metric)));
 });

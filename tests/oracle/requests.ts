@@ -5,15 +5,7 @@ import type { OracleParameters, OracleStore } from "./store.ts";
 export type OracleRequest = { path: string; params: OracleParameters };
 
 const WINDOWS = ["primary", "30d", "90d", "lifetime"];
-const BREAKDOWNS = [
-  "vendor",
-  "product",
-  "option:size",
-  "sku",
-  "family",
-  "option:Colour",
-  "analytics_category",
-];
+const BREAKDOWNS = "vendor product option:size sku family option:Colour analytics_category".split(" ");
 
 /** Each store has some of these; the others are unknown to it. */
 const SKUS = ["S1", "S2", "S3", "U1", "U2", "GHOST", "LOOSE", "ODD", "other"];
