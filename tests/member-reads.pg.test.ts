@@ -11,7 +11,7 @@ import { openOperations, type TestOperations } from "./support/operations.ts";
 import { createPerson, setRole, type Person } from "./support/people.ts";
 import { createReportWorkspace } from "./support/report-store.ts";
 import { leastParameters, listedValues, parametersOf } from "./support/requests.ts";
-import type { TestService } from "./support/service.ts";
+import { send, type TestService, type WireAnswer } from "./support/service.ts";
 import { changePlan, changeWorkspace, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
@@ -62,10 +62,9 @@ const read = async (of: Tenant, endpoint: Endpoint, query: string): Promise<stri
   operations.read(await admit(of), endpoint, query);
 
 /** Not through `service.call`: headers of the quota go by the database's clock, and the texts follow no plan of a test. */
-async function call({ token }: Tenant, { path }: Endpoint, query: string) {
+function call({ token }: Tenant, { path }: Endpoint, query: string): Promise<WireAnswer> {
   const headers = { authorization: `Bearer ${token}`, "accept-encoding": "identity" };
-  const response = await fetch(`${service.address}${path}?${query}`, { headers });
-  return { status: response.status, text: await response.text() };
+  return send(`${service.address}${path}?${query}`, { headers });
 }
 
 /** Asks as a member and with a token; the answer that both give. */

@@ -27,14 +27,11 @@ async function storeOf(options: readonly (readonly [name: string, value: string]
   const files: StoreFiles = { products, variants, order_lines };
   const tenant = await createStore(service, { asOf: "2026-06-01T00:00:00Z", files });
   const ask = async (breakdownBy: string, order: Record<string, string> = {}) => {
-    const query = new URLSearchParams({ ...RANGE, reportSection: "breakdown", breakdownBy, ...order });
-    const answer = await fetch(`${service.address}/api/v1/report?${query.toString()}`, {
-      headers: { authorization: `Bearer ${tenant.token}` },
-    });
+    const params = { ...RANGE, reportSection: "breakdown", breakdownBy, ...order };
+    const answer = await tenant.ask("/api/v1/report", params);
     assert.equal(answer.status, 200, breakdownBy);
-    type Body = { data: { breakdown: ReportBreakdown }; meta: { normalized?: string[] } };
-    const { data, meta } = (await answer.json()) as Body;
-    return { ...data.breakdown, normalized: meta.normalized };
+    const { data, meta } = answer.json();
+    return { ...(data["breakdown"] as ReportBreakdown), normalized: meta["normalized"] };
   };
   const askTool = (breakdownBy: string) =>
     post(service.address, toolCall("get_report", { ...RANGE, reportSection: "breakdown", breakdownBy }), {

@@ -22,6 +22,7 @@ import { ENDPOINTS } from "../src/contract/registry.ts";
 import { createMcpRoutes } from "../src/mcp/transport.ts";
 import { MCP_PATH, post, toolCall, withServer } from "./support/mcp.ts";
 import { leastParameters, USUAL_PATH_VALUES } from "./support/requests.ts";
+import { send, type WireAnswer } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
@@ -160,10 +161,10 @@ const tenant = await createSmallStore(service.database, { dailyQuota: QUOTA });
 /** The status, and how many of the three headers there are; the URL is sent as it is. */
 async function ask(url: string, token: string | null, method = "GET"): Promise<[number, number, number]> {
   const headers = token === null ? {} : { authorization: `Bearer ${token}` };
-  return countHeaders(await fetch(service.address + url, { method, headers }));
+  return countHeaders(await send(service.address + url, { method, headers }));
 }
 
-function countHeaders({ status, headers }: Pick<Response, "status" | "headers">): [number, number, number] {
+function countHeaders({ status, headers }: Omit<WireAnswer, "text">): [number, number, number] {
   const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) =>
     headers.get(`x-ratelimit-${name}`),
   );

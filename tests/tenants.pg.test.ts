@@ -7,7 +7,7 @@ import { isCitus } from "./support/citus.ts";
 import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
 import { leastParameters, parametersOf, USUAL_PATH_VALUES } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
-import type { CalledAnswer } from "./support/service.ts";
+import { send, type CalledAnswer } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, createTokenOf, insertRows, type Tenant } from "./support/tenants.ts";
 import { asRole, openConnections } from "./support/database.ts";
@@ -118,10 +118,9 @@ test("the same questions asked by the other workspace itself do bring its texts"
     const names = pathNames(endpoint.path);
     const query = Object.entries(params).filter(([name]) => !names.includes(name));
     const path = filledPath(endpoint.path, { ...USUAL_PATH_VALUES, ...params });
-    const response = await fetch(`${service.address}${path}?${new URLSearchParams(query).toString()}`, {
-      headers: { authorization: `Bearer ${foreign.token}` },
-    });
-    if ((await response.text()).includes(CANARY)) found.add(endpoint);
+    const headers = { authorization: `Bearer ${foreign.token}` };
+    const url = `${service.address}${path}?${new URLSearchParams(query).toString()}`;
+    if ((await send(url, { headers })).text.includes(CANARY)) found.add(endpoint);
   }
   assert.equal(found.size, ENDPOINTS.length);
 });

@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import pino from "pino";
 import { createHttpMetrics } from "../../src/http/metrics.ts";
 import { createServer, type ServerOptions } from "../../src/http/server.ts";
+import { checkCommonHeaders, send, type WireAnswer } from "./service.ts";
 
-export type McpAnswer = {
-  status: number;
-  headers: Headers;
-  text: string;
+export type McpAnswer = WireAnswer & {
   /** The JSON-RPC message of the body; its members are what the test looks for. */
   message: {
     jsonrpc: string;
@@ -20,17 +18,9 @@ export type RpcOptions = { token?: string; headers?: Record<string, string> };
 
 export const MCP_PATH = "/api/v1/mcp";
 
-// Repeated here rather than imported: what every response of the service carries.
-const COMMON_HEADERS = {
-  "cache-control": "private, no-store, no-cache, max-age=0, must-revalidate",
-  "cdn-cache-control": "no-store",
-  "edge-cdn-cache-control": "no-store",
-  "x-returns-api-version": "2026-07-05",
-};
-
 /** Posts a body to the MCP endpoint (an object as JSON, text and bytes as they are). */
 export async function post(address: string, body: unknown, options: RpcOptions = {}): Promise<McpAnswer> {
-  const response = await fetch(`${address}${MCP_PATH}`, {
+  const answer = await send(`${address}${MCP_PATH}`, {
     method: "POST",
     headers: {
       "content-type": "application/json",
@@ -40,16 +30,14 @@ export async function post(address: string, body: unknown, options: RpcOptions =
     },
     body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
   });
-  const text = await response.text();
-  const { status, headers } = response;
-  for (const [name, value] of Object.entries(COMMON_HEADERS)) assert.equal(headers.get(name), value, name);
-  assert.match(headers.get("x-request-id") ?? "", /^[A-Za-z0-9._:-]{1,128}$/u);
+  const { status, headers, text } = answer;
+  checkCommonHeaders(answer, `${status}: ${text.slice(0, 300)}`);
   if (status === 202) {
     assert.equal(text, "");
-    return { status, headers, text, message: { jsonrpc: "2.0", id: undefined } };
+    return { ...answer, message: { jsonrpc: "2.0", id: undefined } };
   }
   assert.equal(headers.get("content-type"), "application/json; charset=utf-8");
-  return { status, headers, text, message: JSON.parse(text) as McpAnswer["message"] };
+  return { ...answer, message: JSON.parse(text) as McpAnswer["message"] };
 }
 
 /** A request with the id 1. */

@@ -79,7 +79,7 @@ const schemas = new Map(
 function checkAnswer(answer: WireAnswer, expected: AnswerExpectation): void {
   const endpoint = endpoints.get(expected.path);
   const where = `${expected.method} ${expected.path} answered ${answer.status}: ${answer.text.slice(0, 300)}`;
-  checkCommonHeaders(answer, expected, where);
+  checkCommonHeaders(answer, where, expected.requestId);
   checkQuotaHeaders(answer, endpoint !== undefined, expected.isUnlimited, where);
   checkStatusHeaders(answer, where);
   if (expected.method === "HEAD") return assert.equal(answer.text, "", where);
@@ -89,14 +89,13 @@ function checkAnswer(answer: WireAnswer, expected: AnswerExpectation): void {
   return endpoint.fileTypes === undefined ? checkCsv(answer, where) : checkTable(answer, where);
 }
 
-function checkCommonHeaders(answer: WireAnswer, expected: AnswerExpectation, where: string): void {
+/** Fails unless an answer has the headers of every one and none that tells of the server, and the id of its request, if given. */
+export function checkCommonHeaders(answer: WireAnswer, where: string, requestId?: string): void {
   for (const [name, value] of Object.entries(COMMON_HEADERS)) {
     assert.equal(answer.headers.get(name), value, `${name}: ${where}`);
   }
   assert.match(answer.headers.get("x-request-id") ?? "", /^[A-Za-z0-9._:-]{1,128}$/u, where);
-  if (expected.requestId !== undefined) {
-    assert.equal(answer.headers.get("x-request-id"), expected.requestId, where);
-  }
+  if (requestId !== undefined) assert.equal(answer.headers.get("x-request-id"), requestId, where);
   for (const name of ["etag", "last-modified", "set-cookie", "server", "x-powered-by"]) {
     assert.equal(answer.headers.get(name), null, `${name}: ${where}`);
   }
@@ -300,7 +299,7 @@ export function openTestPool(url: string): pg.Pool {
 /** One request over a kept connection, whose redirects are not followed: `fetch` takes several times as long. */
 export function send(
   address: string,
-  { body, ...options }: { method?: string; headers: Record<string, string>; body?: string },
+  { body, ...options }: { method?: string; headers: Record<string, string>; body?: string | Uint8Array },
 ): Promise<WireAnswer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(address, options, (response) => {
