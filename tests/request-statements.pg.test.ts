@@ -4,8 +4,7 @@ import { ENDPOINTS } from "../src/contract/registry.ts";
 import { recordStatements, type AskedStatements } from "./support/asked-statements.ts";
 import { openConnections } from "./support/database.ts";
 import { post, toolCall } from "./support/mcp.ts";
-import { leastParameters, listedValues, parametersOf } from "./support/requests.ts";
-import { takesSelector } from "../src/contract/endpoint.ts";
+import { leastParameters, questionsOf, type Questions } from "./support/requests.ts";
 import { startTestService, type TestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -30,6 +29,16 @@ after(async () => {
   await service.stop();
 });
 
+const QUESTIONS: Questions = {
+  months: { start_month: "2026-01", end_month: "2026-03" },
+  filters: [{ vendor: "Nordwind" }, { q: "jacket" }, { saleEvent: "summer" }],
+  selectors: [
+    { sku: "JACKET-M", include_used_variants: "true" },
+    { product_gid: "gid://shopify/Product/1" },
+    { product_group_type: "family", product_group_key: "Outerwear" },
+  ],
+};
+
 /** Asks one surface; all that it ran is registered, and the statements named are among it. */
 async function checkSurface(ask: () => Promise<void>, expected: readonly string[]): Promise<void> {
   statements.forget();
@@ -43,24 +52,9 @@ async function checkSurface(ask: () => Promise<void>, expected: readonly string[
 test("every endpoint, with each selector, list and page", () =>
   checkSurface(async () => {
     for (const endpoint of ENDPOINTS) {
-      const least = leastParameters(endpoint);
-      const names = new Set(parametersOf(endpoint).map(([name]) => name));
-      const others = [{ vendor: "Northwind" }, { q: "jacket" }, { saleEvent: "summer" }];
-      const selectors = [
-        { sku: "JACKET-M", include_used_variants: "true" },
-        { product_gid: "gid://shopify/Product/1" },
-        { product_group_type: "family", product_group_key: "Outerwear" },
-      ];
-      const asked: Record<string, string>[] = [
-        {},
-        ...listedValues(endpoint),
-        ...others.filter((params) => Object.keys(params).every((name) => names.has(name))),
-        ...(takesSelector(endpoint) ? selectors : []),
-      ];
-      for (const params of asked) {
-        await service.call(endpoint.path, { token: tenant.token, params: { ...least, ...params } });
-      }
-      if (!names.has("cursor")) continue;
+      for (const params of questionsOf(endpoint, QUESTIONS))
+        await service.call(endpoint.path, { token: tenant.token, params });
+      if (!("cursor" in endpoint.parameters.properties)) continue;
       const page = await service.call(endpoint.path, { token: tenant.token, params: { limit: 1 } });
       const cursor = String(page.json().meta["next_cursor"]);
       await service.call(endpoint.path, { token: tenant.token, params: { limit: 1, cursor } });

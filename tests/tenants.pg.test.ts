@@ -5,7 +5,7 @@ import { filledPath, pathNames, servedPaths, takesSelector } from "../src/contra
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { isCitus } from "./support/citus.ts";
 import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
-import { leastParameters, parametersOf, USUAL_PATH_VALUES } from "./support/requests.ts";
+import { leastParameters, parametersOf, questionsOf, USUAL_PATH_VALUES } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
 import { send, type CalledAnswer } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -39,48 +39,33 @@ await service.database.query("update workspace set data_version = data_version +
 
 /** Every endpoint with each selector, each value of each list, and everything it can be asked for at once. */
 function askedOf(endpoint: Endpoint): Asked[] {
-  const least = leastParameters(endpoint);
-  const whole = "start_month" in least ? { start_month: "2025-01", end_month: "2026-06" } : {};
   const limit = parametersOf(endpoint).find(([name]) => name === "limit")?.[1].maximum;
-  const widest = { ...whole, ...(limit === undefined ? {} : { limit: String(limit) }) };
-  const listed = parametersOf(endpoint)
-    .filter(([name, schema]) => schema.enum !== undefined && name !== "product_group_type")
-    .flatMap(([name, schema]) =>
-      (schema.enum ?? []).map((value) => ({ [name]: value, ...fewerMonths(value) })),
-    );
+  const widest = limit === undefined ? {} : { limit: String(limit) };
   const tables = servedPaths(endpoint)
     .map(({ values }): Record<string, string> => Object.fromEntries(values))
     .filter(({ format }) => format === "csv");
-  const named = Object.keys(endpoint.parameters.properties);
-  const others: Record<string, string>[] = [
-    { vendor: "Nordwind" },
-    { q: "jacket" },
-    { q: "zz9" },
-    { category: "backfill_completed" },
-    { since: "2026-06-02T00:00:00Z" },
-    { saleEvent: "summer", saleEventBaseline: "selected_non_sale" },
-    { saleEvent: "hats", saleEventScope: "event_scope" },
-    { include_incomplete: "true", window: "lifetime" },
-  ];
-  const selectors = [
-    { sku: "JACKET-M", include_used_variants: "true" },
-    { product_gid: "gid://shopify/Product/1" },
-    { product_gid: "gid://shopify/Product/1", include_used_variants: "true" },
-    { product_group_type: "family", product_group_key: "Outerwear" },
-    { product_group_type: "analytics_category", product_group_key: "Jackets" },
-  ];
-  return [
-    {},
-    ...listed,
-    ...others.filter((params) => Object.keys(params).every((name) => named.includes(name))),
-    ...(takesSelector(endpoint) ? selectors : []),
-    ...tables,
-  ].map((params) => ({ endpoint, params: { ...widest, ...params } }));
-}
-
-/** A year of rows by day is the most. */
-function fewerMonths(value: string): Record<string, string> {
-  return value === "day" ? { start_month: "2025-07" } : {};
+  return questionsOf(endpoint, {
+    months: { start_month: "2025-01", end_month: "2026-06" },
+    lastYear: { start_month: "2025-07" },
+    filters: [
+      { vendor: "Nordwind" },
+      { q: "jacket" },
+      { q: "zz9" },
+      { category: "backfill_completed" },
+      { since: "2026-06-02T00:00:00Z" },
+      { saleEvent: "summer", saleEventBaseline: "selected_non_sale" },
+      { saleEvent: "hats", saleEventScope: "event_scope" },
+      { include_incomplete: "true", window: "lifetime" },
+      ...tables,
+    ],
+    selectors: [
+      { sku: "JACKET-M", include_used_variants: "true" },
+      { product_gid: "gid://shopify/Product/1" },
+      { product_gid: "gid://shopify/Product/1", include_used_variants: "true" },
+      { product_group_type: "family", product_group_key: "Outerwear" },
+      { product_group_type: "analytics_category", product_group_key: "Jackets" },
+    ],
+  }).map((params) => ({ endpoint, params: { ...widest, ...params } }));
 }
 
 async function askAll(tenant: Tenant): Promise<CalledAnswer[]> {

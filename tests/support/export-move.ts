@@ -10,7 +10,7 @@ import { ENDPOINTS } from "../../src/contract/registry.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { DirectoryRow } from "../../src/store/queries/workspace-directory.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
-import { parametersOf } from "./requests.ts";
+import { parametersOf, questionsOf } from "./requests.ts";
 import type { TestService } from "./service.ts";
 import { changeWorkspace, createTenant, type Tenant } from "./tenants.ts";
 import { makeFolder } from "./folder.ts";
@@ -110,19 +110,14 @@ export async function requestsOf(
 }
 
 function variantsOf(endpoint: Endpoint, selector: Record<string, string>): AskedExport[] {
-  const parameters = parametersOf(endpoint);
-  const limit = parameters.find(([name]) => name === "limit")?.[1].maximum;
-  const widest = {
-    ...("start_month" in endpoint.parameters.properties
-      ? { start_month: "2023-01", end_month: "2026-12", include_incomplete: "true" }
-      : {}),
-    ...(limit === undefined ? {} : { limit: String(limit) }),
-    ...selector,
-  };
-  const listed = parameters
-    .filter(([name, schema]) => schema.enum !== undefined && name !== "product_group_type")
-    .flatMap(([name, schema]) => (schema.enum ?? []).map((value) => ({ [name]: value })));
-  return [{}, ...listed].map((params) => ({ path: endpoint.path, params: { ...widest, ...params } }));
+  const limit = parametersOf(endpoint).find(([name]) => name === "limit")?.[1].maximum;
+  const widest = limit === undefined ? selector : { limit: String(limit), ...selector };
+  return questionsOf(endpoint, {
+    months: { start_month: "2023-01", end_month: "2026-12", include_incomplete: "true" },
+    lastYear: { start_month: "2026-01" },
+    filters: [],
+    selectors: [],
+  }).map((params) => ({ path: endpoint.path, params: { ...widest, ...params } }));
 }
 
 /** Asks both the same; every answer is equal but for what names the workspace and its sources. */

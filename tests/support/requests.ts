@@ -1,4 +1,4 @@
-import { listParameters, pathNames } from "../../src/contract/endpoint.ts";
+import { listParameters, pathNames, takesSelector } from "../../src/contract/endpoint.ts";
 import type { Endpoint, ParameterSchema } from "../../src/contract/endpoint.ts";
 
 /** The parameters of an endpoint's query with their schemas, by name. */
@@ -9,15 +9,47 @@ export function parametersOf(endpoint: Endpoint): [name: string, schema: Paramet
     .map(({ name, schema }) => [name, schema]);
 }
 
-/** Requests in which each list of values has each of them once or more: as many as the longest list has. */
-export function listedValues(endpoint: Endpoint): Record<string, string>[] {
+type Params = Record<string, string>;
+
+/** What endpoints are asked of a store. */
+export type Questions = {
+  /** Of the endpoints that take months. */
+  months?: Params;
+  /** Instead of those, where rows are days: there may be twelve months of them. */
+  lastYear?: Params;
+  filters: readonly Params[];
+  selectors: readonly Params[];
+};
+
+/** What one endpoint is asked of a store: nothing more, each value of each list, each filter that it takes, and each selector if it takes any. */
+export function questionsOf(
+  endpoint: Endpoint,
+  { months = {}, lastYear, filters, selectors }: Questions,
+): Params[] {
+  const takes = (params: Params): boolean =>
+    Object.keys(params).every((name) => name in endpoint.parameters.properties);
+  const range = takes(months) ? months : {};
+  return [
+    {},
+    ...listedValues(endpoint),
+    ...filters.filter(takes),
+    ...(takesSelector(endpoint) ? selectors : []),
+  ].map((params) => ({ ...range, ...(params["interval"] === "day" ? lastYear : {}), ...params }));
+}
+
+/** Each window, and requests in which each other list has each of its values once or more: as many as the longest list has. */
+function listedValues(endpoint: Endpoint): Params[] {
   const lists = parametersOf(endpoint).flatMap(([name, { enum: values = [] }]) =>
     values.length === 0 || name === "product_group_type" ? [] : [{ name, values }],
   );
-  const longest = Math.max(0, ...lists.map(({ values }) => values.length));
-  return Array.from({ length: longest }, (_, turn) =>
-    Object.fromEntries(lists.map(({ name, values }) => [name, values[turn % values.length] ?? ""])),
+  // A lifetime leaves out what is only told of a window.
+  const windows = lists.flatMap(({ name, values }) => (name === "window" ? values : []));
+  const others = lists.filter(({ name }) => name !== "window");
+  const longest = Math.max(0, ...others.map(({ values }) => values.length));
+  const turns = Array.from({ length: longest }, (_, turn) =>
+    Object.fromEntries(others.map(({ name, values }) => [name, values[turn % values.length] ?? ""])),
   );
+  return [...windows.map((window) => ({ window })), ...turns];
 }
 
 /** The least that an endpoint must be given in its query: the months, where it takes them. */
