@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { CalledAnswer } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 
@@ -7,22 +8,8 @@ const ENTITIES = "/api/v1/entities";
 const ALERTS = "/api/v1/alerts";
 
 // Texts whose order differs by code point, by UTF-16 unit, by case and by accent.
-const LABELS = [
-  "",
-  " ",
-  "A",
-  "B",
-  "a",
-  "Z",
-  "z",
-  "É",
-  "E\u0301",
-  "\uFFFD",
-  "\u{1F600}",
-  "\u{10FFFD}",
-  "10",
-  "9",
-];
+const LETTERS = ["A", "B", "a", "Z", "z", "É", "E\u0301"];
+const LABELS = ["", " ", ...LETTERS, "\uFFFD", "\u{1F600}", "\u{10FFFD}", "10", "9"];
 
 const tenant = await createTenant(service.database);
 const other = await createTenant(service.database);
@@ -30,6 +17,11 @@ for (const { shopKey } of [tenant, other]) {
   await insertRows(service.database, "entity", entityRows(shopKey));
   await insertRows(service.database, "alert", alertRows(shopKey));
 }
+
+type Params = Record<string, string | number>;
+
+const ask = (path: string, params: Params, token = tenant.token): Promise<CalledAnswer> =>
+  service.call(path, { token, params });
 
 type EntityRow = {
   shop_key: number;
@@ -109,10 +101,7 @@ async function walk(
   for (let page = 0; page < 200; page++) {
     const limit = limits[page % limits.length] ?? 1;
     const position: Record<string, string> = cursor === null ? {} : { cursor };
-    const answer = await service.call(path, {
-      token: tenant.token,
-      params: { ...params, ...position, limit },
-    });
+    const answer = await ask(path, { ...params, ...position, limit });
     assert.equal(answer.status, 200);
     const { data, meta } = answer.json();
     assert.equal(meta["returned"], data.length);
@@ -148,15 +137,12 @@ describe("entities", () => {
 
   test("a page that ends with the last row has no next one", async () => {
     const count = expectedEntities((row) => row.type_rank === 1).length;
-    const answer = await service.call(ENTITIES, {
-      token: tenant.token,
-      params: { type: "sku", limit: count },
-    });
+    const answer = await ask(ENTITIES, { type: "sku", limit: count });
     assert.equal(answer.json().meta["next_cursor"], null);
   });
 
   test("a search is one page: no cursor comes out and none goes in", async () => {
-    const searched = await service.call(ENTITIES, { token: tenant.token, params: { q: "title", limit: 2 } });
+    const searched = await ask(ENTITIES, { q: "title", limit: 2 });
     assert.equal(searched.json().data.length, 2);
     assert.equal(searched.json().meta["next_cursor"], null);
     const cursor = await firstCursor(ENTITIES, {});
@@ -194,29 +180,32 @@ describe("alerts", () => {
     assert.equal(await count("2026-06-01T08:00:00Z"), 19);
     assert.equal(await count("2026-06-01T10:00:00+02:00"), 19);
     assert.equal(await count("2026-06-01T08:00:00.001Z"), 0);
-    const newest = await service.call(ALERTS, { token: tenant.token, params: { limit: 1 } });
+    const newest = await ask(ALERTS, { limit: 1 });
     assert.equal(await count(String(newest.json().data[0]?.["created_at"])), 19);
   });
 });
 
-async function firstCursor(path: string, params: Record<string, string>): Promise<string> {
-  const page = await service.call(path, { token: tenant.token, params: { ...params, limit: 1 } });
+async function firstCursor(path: string, params: Params): Promise<string> {
+  const page = await ask(path, { ...params, limit: 1 });
   const cursor = page.json().meta["next_cursor"];
   assert.ok(typeof cursor === "string");
   return cursor;
 }
 
-async function expectRefusedCursor(
-  path: string,
-  params: Record<string, string>,
-  token = tenant.token,
-): Promise<void> {
-  const answer = await service.call(path, { token, params });
+async function expectRefusedCursor(path: string, params: Params, token = tenant.token): Promise<void> {
+  const answer = await ask(path, params, token);
   assert.equal(answer.status, 400, JSON.stringify(params));
   assert.match(answer.message(), /\bcursor\b/u);
 }
 
-for (const path of [ENTITIES, ALERTS]) {
+const FILTERS: readonly [path: string, filters: readonly Params[]][] = [
+  [ENTITIES, [{}, { type: "sku" }, { type: "product" }, { vendor: "Nordwind" }, { vendor: "Südstern" }]],
+  [
+    ALERTS,
+    [{}, { since: "2026-01-01T00:00:00Z" }, { category: "report_ready" }, { category: "connection_stale" }],
+  ],
+];
+for (const [path, filters] of FILTERS) {
   describe(`a cursor of ${path}`, () => {
     test("is refused when it is forged or spelled otherwise", async () => {
       const cursor = await firstCursor(path, {});
@@ -233,27 +222,13 @@ for (const path of [ENTITIES, ALERTS]) {
     });
 
     test("is refused under other filters, and opens under the same ones with any limit", async () => {
-      const filters: Record<string, string>[] =
-        path === ALERTS
-          ? [
-              {},
-              { since: "2026-01-01T00:00:00Z" },
-              { category: "report_ready" },
-              { category: "connection_stale" },
-            ]
-          : [{}, { type: "sku" }, { type: "product" }, { vendor: "Nordwind" }, { vendor: "Südstern" }];
       for (const made of filters) {
         const cursor = await firstCursor(path, made);
         for (const used of filters) {
           if (used !== made) await expectRefusedCursor(path, { ...used, cursor });
         }
-        for (const limit of ["1", "2", "100"]) {
-          const answer = await service.call(path, {
-            token: tenant.token,
-            params: { ...made, cursor, limit },
-          });
-          assert.equal(answer.status, 200);
-        }
+        for (const limit of [1, 2, 100])
+          assert.equal((await ask(path, { ...made, cursor, limit })).status, 200);
       }
     });
   });
