@@ -4,6 +4,7 @@ import { takesSelector, type Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";
+import type { CalledAnswer, CallOptions } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { changeWorkspace, countedRequests, createTenant } from "./support/tenants.ts";
@@ -11,9 +12,12 @@ import { changeWorkspace, countedRequests, createTenant } from "./support/tenant
 await waitOutMidnight();
 const tenant = await createSmallStore(service.database);
 
+const ask = (path: string, params: CallOptions["params"] = {}): Promise<CalledAnswer> =>
+  service.call(path, { token: tenant.token, params });
+
 /** Sends these parameters and expects a 400 with a message that names `parameter`. */
 async function expectRefused(path: string, params: string, parameter: string): Promise<void> {
-  const answer = await service.call(path, { token: tenant.token, params });
+  const answer = await ask(path, params);
   const asked = `${path}?${params.slice(0, 200)}`;
   assert.equal(answer.status, 400, `${asked} answered ${answer.status}`);
   assert.match(answer.message(), new RegExp(`\\b${parameter}\\b`, "u"), asked);
@@ -57,12 +61,9 @@ for (const endpoint of ENDPOINTS) {
         if (schema["x-normalized"] !== true) continue;
         // A slug that no event can have is as unknown as one that no event has.
         const known = parameter === "saleEvent" ? query({ saleEvent: "no-such-event" }) : least;
-        const plain = await service.call(path, { token: tenant.token, params: known });
+        const plain = await ask(path, known);
         for (const value of brokenValues(schema)) {
-          const answer = await service.call(path, {
-            token: tenant.token,
-            params: query({ [parameter]: value }),
-          });
+          const answer = await ask(path, query({ [parameter]: value }));
           assert.equal(answer.status, 200);
           const named = `,"normalized":["${parameter}"]`;
           if (endpoint.response !== null) assert.ok(answer.text.includes(named), parameter);
@@ -72,14 +73,14 @@ for (const endpoint of ENDPOINTS) {
     });
 
     test("an empty value counts as not given", async () => {
-      const plain = await service.call(path, { token: tenant.token, params: least });
+      const plain = await ask(path, least);
       for (const [parameter] of parametersOf(endpoint)) {
         const isRequired = requiredOf(endpoint).includes(parameter);
         if (isRequired) {
           await expectRefused(path, query({ [parameter]: "" }), parameter);
           continue;
         }
-        const answer = await service.call(path, { token: tenant.token, params: query({ [parameter]: "" }) });
+        const answer = await ask(path, query({ [parameter]: "" }));
         if (parameter in least) assert.equal(answer.status, 200);
         else assert.equal(answer.text, plain.text, parameter);
       }
@@ -135,13 +136,13 @@ for (const endpoint of ENDPOINTS) {
 
     test("an unlimited plan is never counted and shows no rate-limit headers", async () => {
       const free = await createTenant(service.database, { dailyQuota: null });
-      const ask = (params: Record<string, string>) =>
+      const askFree = (params: Record<string, string>) =>
         service.call(path, { token: free.token, params, isUnlimited: true });
-      assert.equal((await ask(least)).status, 200);
+      assert.equal((await askFree(least)).status, 200);
       if ("limit" in endpoint.parameters.properties)
-        assert.equal((await ask({ ...least, limit: "0" })).status, 400);
+        assert.equal((await askFree({ ...least, limit: "0" })).status, 400);
       await changeWorkspace(service.database, free, { readiness: "installing" });
-      assert.equal((await ask(least)).status, 409);
+      assert.equal((await askFree(least)).status, 409);
       assert.equal(await countedRequests(service.database, free), 0);
     });
   });
@@ -159,10 +160,7 @@ for (const endpoint of ENDPOINTS) {
       ];
       test("400: contradictory and unpaired selectors are refused", async () => {
         for (const selector of contradictory) {
-          const answer = await service.call(path, {
-            token: tenant.token,
-            params: `${query({})}&${selector}`.replace(/^&/u, ""),
-          });
+          const answer = await ask(path, `${query({})}&${selector}`.replace(/^&/u, ""));
           assert.equal(answer.status, 400, selector);
           assert.match(answer.message(), /selector|product_g/u);
         }
@@ -181,8 +179,7 @@ for (const endpoint of ENDPOINTS) {
       test("product_gid and its aliases select alike", async () => {
         const texts = [];
         for (const alias of ["product_gid", "store_product_gid", "shopify_product_gid"]) {
-          const params = query({ [alias]: encodeURIComponent("gid://shopify/Product/1") });
-          const answer = await service.call(path, { token: tenant.token, params });
+          const answer = await ask(path, query({ [alias]: encodeURIComponent("gid://shopify/Product/1") }));
           assert.equal(answer.status, 200);
           texts.push(answer.text);
         }
@@ -201,7 +198,7 @@ for (const endpoint of ENDPOINTS) {
       await expectRefused(path, "start_month=2016-01&end_month=2026-01", "start_month");
       await expectRefused(path, "start_month=0001-01&end_month=9999-12", "start_month");
       const ten = { start_month: "2016-02", end_month: "2026-01" };
-      assert.equal((await service.call(path, { token: tenant.token, params: ten })).status, 200);
+      assert.equal((await ask(path, ten)).status, 200);
     });
   }
 }
