@@ -41,7 +41,7 @@ function openGuard(): { admit: Admit; statements: () => number } {
 
 type ServingGuard = { admit: Admit; close(this: void): Promise<void> };
 
-/** The same as servers open it: on a Citus a check goes straight to the shop's node, which cancels one that takes too long. */
+/** The same as servers open it: on Citus a check goes directly to the shop's node, which cancels it if it takes too long. */
 async function openServingGuard(): Promise<ServingGuard> {
   if (!isCitus()) return { admit: openGuard().admit, close: async () => {} };
   const { database: coordinator, url } = control;
@@ -56,7 +56,7 @@ async function openServingGuard(): Promise<ServingGuard> {
   return { admit, close: () => nodes.close() };
 }
 
-/** Asks for all at once; in their order, the day's use after each, or the code of its refusal. */
+/** Checks all at once; returns, in their order, the day's use after each or the code of its refusal. */
 async function askTogether(admit: Admit, requests: readonly [token: string, need: Need][]) {
   const outcomes = await Promise.allSettled(requests.map(([token, need]) => admit(`Bearer ${token}`, need)));
   return outcomes.map((outcome) => {
@@ -83,7 +83,7 @@ function openQueue(queried: Queryable, longestWaitMs: number): AdmissionQueue {
   });
 }
 
-/** A request as the queue takes it. */
+/** A request in the form that the batch takes. */
 function requestOf({ token }: Tenant) {
   return { ...(parseToken(token) as ParsedToken), ...ALERTS };
 }
@@ -101,7 +101,7 @@ describe("requests of one shop that arrive together", () => {
     assert.equal(await countedRequests(control.pool, tenant), 50);
   });
 
-  test("that cross the quota pass exactly as far as it reaches, the first to arrive", async () => {
+  test("that exceed the quota are admitted in order of arrival until it is used up", async () => {
     const tenant = await createTenant(control.pool, { dailyQuota: 10 });
     const { admit, statements } = openGuard();
     await askTogether(admit, times(3, [tenant.token, ALERTS]));
@@ -120,7 +120,7 @@ describe("requests of one shop that arrive together", () => {
     assert.equal(await countedRequests(control.pool, tenant), 2);
   });
 
-  test("are judged each by its own token and needs; what is refused takes nothing from the rest", async () => {
+  test("are each checked by their own token and needs; refused ones use none of the quota", async () => {
     const tenant = await createTenant(control.pool, { dailyQuota: 3 });
     const shopKey = tenant.shopKey;
     const narrow = await createTokenOf(control.pool, shopKey, { scopes: ["read:exports"] });
@@ -153,7 +153,7 @@ describe("requests of one shop that arrive together", () => {
     assert.equal(await countedRequests(control.pool, tenant), 3);
   });
 
-  test("with one token id and two secrets are two callers: the wrong one is refused beside the right one", async () => {
+  test("with one token id and two secrets are two callers: the wrong one is refused, the right one admitted", async () => {
     const tenant = await createTenant(control.pool);
     const queue = openQueue(control.database, 3000);
     const right = requestOf(tenant);
@@ -165,7 +165,7 @@ describe("requests of one shop that arrive together", () => {
     );
   });
 
-  test("of several processes over one quota: each count is given out once", async () => {
+  test("in several processes with one quota: each count is given out once", async () => {
     const tenant = await createTenant(control.pool, { dailyQuota: 100 });
     const guards = Array.from({ length: 4 }, () => openGuard().admit);
     const asked = await Promise.all(
@@ -215,7 +215,7 @@ describe("requests of many shops that arrive together", () => {
     }
   });
 
-  test("of several processes: none waits for another in a circle, and each count of each shop is given out once", async () => {
+  test("in several processes never deadlock, and each count of each shop is given out once", async () => {
     const tenants = await Promise.all(times(12, 0).map(() => createTenant(control.pool, { dailyQuota: 50 })));
     const guards = times(4, 0).map(() => openGuard().admit);
     const rounds = Array.from({ length: 32 }, async (_, round) => {
@@ -240,7 +240,7 @@ describe("requests of many shops that arrive together", () => {
     }
   });
 
-  test("fail with their own shop alone when its part of the statement fails", async () => {
+  test("fail only for the shop whose part of the statement fails", async () => {
     const tenants = await Promise.all(times(5, 0).map(() => createTenant(control.pool)));
     const broken = tenants[2] as Tenant;
     const takeBack = await refuseRows(
@@ -281,7 +281,7 @@ describe("a shop whose rows are locked", () => {
     }
   }
 
-  test("fails its own requests and no more: the next ones pass, shops in the same statement never wait", async () => {
+  test("fails only its own requests: later ones are admitted, and shops in the same statement never wait", async () => {
     const tenants = await Promise.all(times(6, 0).map(() => createTenant(control.pool)));
     const [stuck, ...others] = tenants as [Tenant, ...Tenant[]];
     const { admit, close } = await openServingGuard();
@@ -307,7 +307,7 @@ describe("a shop whose rows are locked", () => {
   });
 
   for (const table of ["workspace", "api_token"]) {
-    test(`in ${table} on the day's first request delays no other, and is admitted once they are free`, async () => {
+    test(`in ${table} on the day's first request delays no other shop, and is admitted once they are free`, async () => {
       const [stuck, other] = [await createTenant(control.pool), await createTenant(control.pool)];
       const { admit } = openGuard();
       let stuckRequest: Promise<unknown[]> | undefined;
@@ -320,7 +320,7 @@ describe("a shop whose rows are locked", () => {
     });
   }
 
-  test("that is locked for a moment by another server loses no request", async () => {
+  test("that another server locks for a moment loses no request", async () => {
     const tenant = await createTenant(control.pool);
     const { admit } = openGuard();
     await askTogether(admit, [[tenant.token, ALERTS]]);

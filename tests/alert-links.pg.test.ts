@@ -59,7 +59,7 @@ before(async () => {
   ]);
 });
 
-/** The alerts as a server with these options tells them. */
+/** The alerts as a server with these options returns them. */
 async function alertsOf(options: Record<string, string>): Promise<Alert[]> {
   const config = readConfig({ ...serviceEnvironment(service.databaseUrl), ...options });
   const server = await startService(config, service.installation, pino({ level: "silent" }));
@@ -75,7 +75,7 @@ async function alertsFrom(call: ServiceCaller): Promise<Alert[]> {
   return answer.json().data as unknown as Alert[];
 }
 
-test("with PUBLIC_URL a spike leads to the report that shows its figures", async () => {
+test("with PUBLIC_URL a spike links to the report that shows its figures", async () => {
   const alerts = await alertsOf({ PUBLIC_URL });
   const spike = alerts.find(({ metadata }) => metadata?.["kind"] === "month");
   assert.ok(spike?.link_url);
@@ -97,7 +97,7 @@ test("an alert that was stored with a link keeps it", async () => {
   assert.equal(kept?.link_url, "https://elsewhere.example/");
 });
 
-test("without PUBLIC_URL, or without the console, alerts lead nowhere", async () => {
+test("without PUBLIC_URL, or without the console, alerts have no link", async () => {
   for (const alerts of [await alertsFrom(service.call), await alertsOf({ PUBLIC_URL, CONSOLE: "off" })]) {
     const linked = alerts.filter(({ link_url, link_label }) => link_url !== null || link_label !== null);
     assert.deepEqual(

@@ -76,7 +76,7 @@ test("an address of this machine or of a private network cannot be added, nor on
     }
 });
 
-test("a name that leads to this machine is refused at the connection, also when it led elsewhere a moment before", async () => {
+test("a name that resolves to this machine is refused when connecting, even if it resolved elsewhere a moment before", async () => {
   const { port } = new URL(receiver.url);
   const address = `https://receiver.example:${port}/hook`;
   await addTestEndpoint(service, tenant, { address }, STRICT);
@@ -129,7 +129,7 @@ async function writeAlertAt(time: string, alert: TestAlert): Promise<void> {
   ]);
 }
 
-test("a chat receives a text, and a digest at its hour is one message, the same in every try", async () => {
+test("a chat receives text, and a daily digest is one message, the same at every try", async () => {
   await addTestEndpoint(service, tenant, { kind: "slack", address: receiver.url, digest_hour: "7" });
   await writeAlertAt("2040-01-01T06:00:00Z", { title: "First <one>" });
   await writeAlertAt("2040-01-01T06:30:00Z", { title: "Second", severity: "critical" });
@@ -157,7 +157,7 @@ test("a chat receives a text, and a digest at its hour is one message, the same 
   assert.deepEqual(others, []);
 });
 
-test("a webhook of a daily hour receives each alert by itself", async () => {
+test("a webhook with a daily hour receives each alert separately", async () => {
   await addTestEndpoint(service, tenant, { address: receiver.url, digest_hour: "0" });
   await writeAlertAt("2040-01-01T06:00:00Z", { title: "First" });
   await writeAlertAt("2040-01-01T07:00:00Z", { title: "Second" });
@@ -168,7 +168,7 @@ test("a webhook of a daily hour receives each alert by itself", async () => {
   assert.deepEqual(titles, ["First", "Second"]);
 });
 
-test("a test message is sent at once and says what became of it, every ten seconds at most", async () => {
+test("a test message is sent at once, at most every ten seconds, and its result is shown", async () => {
   const { endpoint_id: endpointId } = await addTestEndpoint(service, tenant, { address: receiver.url });
   const tools = await notifyTools(service, tenant);
   const input = textInput({ endpoint: endpointId });
@@ -188,7 +188,7 @@ test("a test message is sent at once and says what became of it, every ten secon
   assert.deepEqual([endpoint?.failures, endpoint?.last_delivered_at], [0, null]);
 });
 
-test("an address that was sealed with another secret is not guessed, and says so", async () => {
+test("an address that was encrypted under another secret is not used, and the endpoint says so", async () => {
   await addTestEndpoint(service, tenant, { address: receiver.url });
   await writeAlerts(service, tenant, [{}]);
   const environment = deliveryEnvironment(service, clock.now);
@@ -221,7 +221,7 @@ async function lastProblem(): Promise<string> {
 
 const MAIL = { kind: "email", address: "team@shop.example" };
 
-test("mail is handed to the SMTP server over TLS with a password, and not without either", async () => {
+test("mail is sent to the SMTP server only over TLS and with a password", async () => {
   const key = readFileSync(join(TLS, "localhost.key.pem"), "utf8");
   const onAuth: SMTPServerOptions["onAuth"] = ({ username, password }, _session, done) =>
     username === "returns" && password === "a password"
@@ -302,7 +302,7 @@ test("a 4xx of the mail server is retried, and a 5xx pauses at once", async () =
   assert.match(refused?.last_problem ?? "", /refused the recipient or the message \(550 not now\)/u);
 });
 
-test("a mailbox, which may be a stranger's, gets a test message a minute and ten a day, also if it is added again", async () => {
+test("a mailbox, which may be a stranger's, gets at most one test message a minute and ten a day, even if it is added again", async () => {
   const { push, mails } = await startMail({});
   const { endpoint_id: endpointId } = await addTestEndpoint(service, tenant, MAIL, push);
   const { now, ...tools } = await notifyTools(service, tenant, push);
@@ -322,7 +322,7 @@ test("a mailbox, which may be a stranger's, gets a test message a minute and ten
   assert.equal(mails.length, 10);
 });
 
-test("without a mail server no address is added, and what waits says why", async () => {
+test("without a mail server no address is added, and waiting endpoints say why", async () => {
   await assert.rejects(addTestEndpoint(service, tenant, MAIL), /has to set SMTP_URL/u);
   const { push } = await startMail({});
   await addTestEndpoint(service, tenant, MAIL, push);

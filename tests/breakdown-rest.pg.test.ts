@@ -69,7 +69,7 @@ test("M7: the row for the rest contains every key beyond the 20 costliest, and l
   assert.deepEqual(figures(rows[20] as Row), { selector: null, figures: [11, 4, 6.25] });
 });
 
-test("an export keeps a vendor that is called other apart from the rest, by its label", async () => {
+test("an export tells a vendor named other from the row for the rest by its label", async () => {
   const answer = await ask("/api/v1/export/report.csv", { breakdownBy: "vendor" });
   const { data } = papaparse.parse<Record<string, string>>(answer.text, {
     header: true,

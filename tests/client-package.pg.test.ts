@@ -32,7 +32,7 @@ async function runProgram(name: string, source: string): Promise<string> {
   return (await run("node", [name], { cwd: folder, env })).stdout;
 }
 
-test("The package installs without anything else, and holds no code but its own", () => {
+test("The package installs without dependencies and contains only its own code", () => {
   assert.deepEqual(
     readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith(".")),
     ["returns-analytics-client"],
@@ -77,7 +77,7 @@ console.log(JSON.stringify({ data, remaining: quota.remaining > 0, entities, pag
 test("One query runs without a checkout, by npx and the address of the service", async () => {
   const empty = makeFolder();
   const env = { ...process.env, RETURNS_TOKEN: token, RETURNS_URL: service.address };
-  // npx passes on what it is given; what the command makes of it, the installed one shows sooner.
+  // npx only passes arguments on; the installed command is quicker to run.
   const installed = (...words: string[]) => run("node", [COMMAND, ...words], { env });
   const months = ["--start-month", "2025-03", "--end-month", "2026-02"];
   const query = ["--yes", ...npm, address, "summary", ...months];
@@ -97,7 +97,7 @@ test("One query runs without a checkout, by npx and the address of the service",
   }
 });
 
-test("The command takes its token nowhere else, and shows neither it nor control characters", async () => {
+test("The command reads its token from nowhere else, and prints neither the token nor control characters", async () => {
   const asked: string[] = [];
   const elsewhere = createServer((request, response) => {
     asked.push(String(request.url));
@@ -208,7 +208,7 @@ for (const [title, extra] of [
   });
 }
 
-/** The compiler is the test: what differs from the types that follow from the contract needs a member, and none can be written. */
+/** The compiler is the test: a difference from the contract's types would need a member that cannot be written. */
 const ALIKE = `import type { EndpointMethods } from "returns-analytics-client";
 import type { EndpointMethods as OfContract } from "${root}/src/client/endpoints.ts";
 type Package = typeof import("returns-analytics-client");
@@ -232,7 +232,7 @@ export const values: [keyof Package, keyof Code | keyof Errors] extends [keyof C
 export const answers: { [N in Name as Unlike<Answer<EndpointMethods[N]>, Answer<OfContract[N]>> extends true ? N : never]: never } = {};
 `;
 
-test("The types that are written out for the package are those of the contract", async () => {
+test("The package's written types are those of the contract", async () => {
   writeFileSync(join(folder, "alike.ts"), ALIKE);
   const strictest = ["--exactOptionalPropertyTypes", "--skipLibCheck"];
   const sources = ["--module", "nodenext", "--target", "esnext", "--allowImportingTsExtensions"];

@@ -40,7 +40,7 @@ function monthsOf(endpoint: Endpoint): { words: string[]; params: Record<string,
 }
 
 for (const endpoint of ENDPOINTS) {
-  test(`query ${endpoint.name} prints what the endpoint answers`, async () => {
+  test(`query ${endpoint.name} prints the endpoint's answer`, async () => {
     const { words, params } = monthsOf(endpoint);
     const answer = await service.call(endpoint.path, { token, params });
     if (endpoint.response === null) {
@@ -187,7 +187,7 @@ test("With --json a refusal keeps the API's code, status and request id", async 
   assert.deepEqual(Object.keys((JSON.parse(away.error) as { error: object }).error), ["message"]);
 });
 
-test("What fails says one sentence on standard error: 2 for a mistake in the question, 1 for the rest", async () => {
+test("A failure prints one sentence on standard error: exit code 2 for invalid options, 1 for the rest", async () => {
   const cases: [words: string[], environment: Record<string, string>, code: number, sentence: RegExp][] = [
     [["summary", "--sku", "HAT-1"], {}, 2, /^Required option '--start-month <text>' not specified\.\n$/u],
     [

@@ -12,9 +12,9 @@ type Step = (response: ServerResponse, request: IncomingMessage) => void;
 
 type FailingServer = {
   address: string;
-  /** Every request that came, with its time. */
+  /** Every request received, with its time. */
   requests: { url: string; atMs: number; headers: IncomingMessage["headers"] }[];
-  /** What the next requests are answered; the last step goes on for all further ones. */
+  /** How the next requests are answered; the last step also answers all further ones. */
   answerWith(...steps: Step[]): void;
   stop(): Promise<void>;
 };
@@ -45,7 +45,7 @@ async function startFailingServer(): Promise<FailingServer> {
 
 const JSON_HEADERS = { "Content-Type": "application/json; charset=utf-8" };
 
-/** A good answer of any endpoint that has no pages. */
+/** A valid answer of any endpoint without pages. */
 const succeed: Step = (response) => {
   response.writeHead(200, { ...JSON_HEADERS, "X-Request-ID": "good" });
   response.end(JSON.stringify({ data: { sold_units: 1 }, meta: { api_version: "2026-07-05" } }));
@@ -59,7 +59,7 @@ function refuse(status: number, code: string, headers: Record<string, string> = 
   };
 }
 
-/** Another program's answer. */
+/** The answer of another program, such as a proxy. */
 function page(status: number, headers: Record<string, string> = {}): Step {
   return (response) => {
     response.writeHead(status, { "Content-Type": "text/html", ...headers });
@@ -77,10 +77,10 @@ const breakOff: Step = (response) => {
   setTimeout(() => response.socket?.destroy(), 20);
 };
 
-/** Nothing comes. */
+/** There is no answer. */
 const hang: Step = () => {};
 
-/** What a call that must fail fails with. */
+/** The error of a call that must fail. */
 async function failureOf(work: Promise<unknown>): Promise<Error> {
   try {
     await work;
@@ -140,7 +140,7 @@ test("The token is in no error, whatever went wrong", async () => {
   );
 });
 
-test("The token is sent unencrypted to this machine alone, unless that is asked for", async () => {
+test("The token is sent unencrypted only to this machine, unless that is allowed", async () => {
   const asked: string[] = [];
   const fetch = async (url: string): Promise<Response> => {
     asked.push(url);
@@ -167,7 +167,7 @@ test("A redirect is not followed", async () => {
   assert.equal(server.requests.length, 1);
 });
 
-test("A token from a function is asked for again for each try", async () => {
+test("A token function is called again for each try", async () => {
   let asked = 0;
   server.answerWith(refuse(500, "internal_error"), succeed);
   await clientWith({ token: async () => `token-${++asked}` }).summary(MONTHS);
@@ -195,7 +195,7 @@ test("A parameter that the endpoint does not have is refused before anything is 
   assert.equal(server.requests.length, 0);
 });
 
-test("A path in the base address is kept, and an address that cannot be right is refused", async () => {
+test("A path in the base address is kept, and an invalid address is refused", async () => {
   server.answerWith(succeed);
   await clientWith({ baseUrl: `${server.address}/returns/` }).alerts();
   assert.equal(server.requests[0]?.url, "/returns/api/v1/alerts");
@@ -270,7 +270,7 @@ test("A Retry-After of a second is waited for", async () => {
   assert.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 990);
 });
 
-test("A Retry-After until tomorrow is not waited for: the error comes at once and says when, and what is left", async () => {
+test("A Retry-After until tomorrow is not waited for: the call fails at once with the time and the remaining quota", async () => {
   const resetsAt = "2026-07-02T00:00:00.000Z";
   server.answerWith(
     refuse(429, "rate_limited", {
@@ -289,7 +289,7 @@ test("A Retry-After until tomorrow is not waited for: the error comes at once an
   assert.deepEqual(error.quota, { limit: 1000, remaining: 0, resetsAt: new Date(resetsAt) });
 });
 
-test("How long a Retry-After may be is the caller's choice, also when it is a date", async () => {
+test("The caller sets the longest Retry-After to wait for, also when it is a date", async () => {
   const inAMinute = new Date(Date.now() + 60_000).toUTCString();
   for (const [value, wantedSeconds] of [
     ["2", 2],
@@ -325,7 +325,7 @@ test("A body that stops in the middle runs into the same time limit", async () =
   assert.equal(error.reason, "timeout");
 });
 
-test("An aborted call rejects with the reason of its signal: before, while asking, and while it waits", async () => {
+test("An aborted call rejects with the signal's reason: before, during a request, and while waiting", async () => {
   const reason = new Error("no longer needed");
   const early = failureOf(clientWith().summary(MONTHS, { signal: AbortSignal.abort(reason) }));
   assert.equal(await early, reason);
@@ -340,7 +340,7 @@ test("An aborted call rejects with the reason of its signal: before, while askin
   }
 });
 
-test("An answer of something else is not taken for data, nor asked for again", async () => {
+test("An answer of another program is not used as data, and the request is not sent again", async () => {
   const json: Step = (response) => {
     response.writeHead(200, { "Content-Type": "application/json" });
     response.end('{"ok":true}');
@@ -357,7 +357,7 @@ test("An answer of something else is not taken for data, nor asked for again", a
   assert.ok(error instanceof ReturnsNetworkError);
 });
 
-test("An export's pieces arrive while the service still writes, and a slow reader is not timed out", async () => {
+test("An export's chunks arrive while the service still writes, and a slow reader is not timed out", async () => {
   let write: ((text: string | null) => void) | undefined;
   server.answerWith((response) => {
     response.writeHead(200, { "Content-Type": "text/csv; charset=utf-8" });
@@ -375,7 +375,7 @@ test("An export's pieces arrive while the service still writes, and a slow reade
   assert.equal((await reader.read()).done, true);
 });
 
-test("An export that breaks off, or stops, fails while it is read and is not asked for again", async () => {
+test("An export that breaks off or stalls fails while it is read, and is not requested again", async () => {
   const start: Step = (response) => {
     response.writeHead(200, { "Content-Type": "text/csv; charset=utf-8" });
     response.write("section,value\r\n");
@@ -393,7 +393,7 @@ test("An export that breaks off, or stops, fails while it is read and is not ask
   }
 });
 
-test("An abort ends an export that is being read; so does cancelling it", async () => {
+test("An abort ends an export that is being read, and so does cancelling it", async () => {
   const closes: Promise<unknown>[] = [];
   const start: Step = (response) => {
     closes.push(once(response, "close", { signal: AbortSignal.timeout(30_000) }));

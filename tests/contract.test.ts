@@ -12,14 +12,14 @@ const HOW_TO_UPDATE =
   "The contract has changed. When that is meant: run this test with UPDATE_SNAPSHOT=1, add a line to CHANGELOG.md, " +
   "and commit both with the change.";
 
-test("the contract is as it was agreed", () => {
+test("the contract is unchanged", () => {
   const contract = JSON.stringify(frozenContract(), null, 2);
   if (process.env["UPDATE_SNAPSHOT"] === "1") writeFileSync(SNAPSHOT_FILE, `${contract}\n`);
   const agreed = JSON.parse(readFileSync(SNAPSHOT_FILE, "utf8")) as unknown;
   assert.deepEqual(JSON.parse(contract), agreed, HOW_TO_UPDATE);
 });
 
-/** What a client can see: words that only explain are left out. */
+/** The part of the contract that clients depend on, without descriptions. */
 function frozenContract(): unknown {
   return {
     version: API_VERSION,
@@ -196,7 +196,7 @@ function boundsOf(schema: { minimum?: number; maximum?: number } | undefined): (
   return schema === undefined ? [] : [schema.minimum, schema.maximum];
 }
 
-/** Paths of object schemas that leave additional members open; alert metadata alone may. */
+/** Paths of object schemas that allow additional members; only alert metadata may. */
 function openObjects(schema: unknown, path: string): string[] {
   if (typeof schema !== "object" || schema === null) return [];
   const { type, properties, additionalProperties } = schema as Record<string, unknown>;

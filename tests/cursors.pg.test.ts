@@ -90,7 +90,7 @@ function entityName(entity: Record<string, unknown>): string {
   return [rank, entity["label"], key, entity["product_group_type"] ?? ""].join(" | ");
 }
 
-/** Follows next_cursor to its end, the page sizes taken in turn; returns the rows of all pages. */
+/** Follows next_cursor to the end, with the page sizes in turn; returns the rows of all pages. */
 async function walk(
   path: string,
   params: Record<string, string>,
@@ -135,13 +135,13 @@ describe("entities", () => {
     });
   }
 
-  test("a page that ends with the last row has no next one", async () => {
+  test("a page that ends with the last row has no next_cursor", async () => {
     const count = expectedEntities((row) => row.type_rank === 1).length;
     const answer = await ask(ENTITIES, { type: "sku", limit: count });
     assert.equal(answer.json().meta["next_cursor"], null);
   });
 
-  test("a search is one page: no cursor comes out and none goes in", async () => {
+  test("a search is one page: it returns no cursor and accepts none", async () => {
     const searched = await ask(ENTITIES, { q: "title", limit: 2 });
     assert.equal(searched.json().data.length, 2);
     assert.equal(searched.json().meta["next_cursor"], null);
@@ -159,14 +159,14 @@ describe("alerts", () => {
       )
       .map((row) => row.alert_id);
 
-  test("every alert once, newest first, also those of one instant", async () => {
+  test("every alert once, newest first, also those of the same instant", async () => {
     for (const limits of pageSizes) {
       const rows = await walk(ALERTS, {}, limits);
       assert.deepEqual(idsOf(rows), newestFirst(alertRows(tenant.shopKey)));
     }
   });
 
-  test("a category keeps its own alerts through all pages; an unknown one is an empty list", async () => {
+  test("a category filters all pages; an unknown one gives an empty list", async () => {
     const expected = newestFirst(
       alertRows(tenant.shopKey).filter((row) => row["category"] === "report_ready"),
     );
@@ -221,7 +221,7 @@ for (const [path, filters] of FILTERS) {
       await expectRefusedCursor(path, { cursor }, other.token);
     });
 
-    test("is refused under other filters, and opens under the same ones with any limit", async () => {
+    test("is refused with other filters, and accepted with the same ones and any limit", async () => {
       for (const made of filters) {
         const cursor = await firstCursor(path, made);
         for (const used of filters) {

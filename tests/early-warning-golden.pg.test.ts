@@ -15,8 +15,8 @@ type GoldenWarnings = Required<Pick<StoreFiles, "products" | "variants">> & {
   about: string;
   rules: string[];
   /**
-   * One order line a day, both days included; the first ones, as many as `back`, come back after ten days and are refunded 1.00; for the
-   * others 0.50 is refunded then.
+   * One order line a day, both days included; the first `back` of them come back after ten days and are refunded 1.00; for the others 0.50
+   * is refunded on that day.
    */
   series: ({ from: string; to: string; back: number } & Record<string, string | number>)[];
   /** What is announced as of each of these days, one after the other: metadata, by its first selector. */
@@ -34,7 +34,7 @@ for (const file of readdirSync(FOLDER)) {
   test(`${golden.rules.join(", ")}: ${golden.about}`, () => checkWarnings(golden));
 }
 
-test("M17: episodes that an earlier version stored go on, and its named parts are announced when they warn", async () => {
+test("M17: episodes stored by an earlier version continue, and parts that it named are announced when they warn themselves", async () => {
   const golden = readGolden("bad-batch-in-a-mild-category.json");
   const days = golden.days.map((day) => ({
     ...day,

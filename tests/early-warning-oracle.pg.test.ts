@@ -33,7 +33,7 @@ test("M17: the tail is the integral of Poisson tails over the Gamma density", ()
   }
 });
 
-// Among them stores in which parts are told later, and broader entities after their parts.
+// Some of these stores announce parts later, or broader entities after their parts.
 const CASES = [
   [1, 1],
   [30, 2],

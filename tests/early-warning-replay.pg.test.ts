@@ -73,7 +73,7 @@ test("M17: imports with as-ofs, one after the other, warn as of their day and on
   assert.equal(new Set(announced.map(entityOf)).size, announced.length, announced.join());
 });
 
-test("M17: an import of an older as-of announces nothing again, nor does the next one", async () => {
+test("M17: an import with an older as-of announces nothing again, and neither does the next one", async () => {
   await importAt(LAST_DAY - 50);
   await evaluate();
   await importAt(LAST_DAY);
@@ -100,7 +100,7 @@ test("M17: after 45 days without a warning an entity is announced again", async 
   assert.ok(again.every((key) => key.endsWith(`:${dayToText(LAST_DAY - 1)}`)));
 });
 
-test("M17: a cleared workspace starts afresh, another one hears nothing", async () => {
+test("M17: a cleared workspace starts anew, and another one is not affected", async () => {
   await evaluate(other);
   assert.deepEqual(await told(other), []);
   await clearWorkspace(service.installation.database, tenant.shopKey);

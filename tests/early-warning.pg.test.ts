@@ -80,7 +80,7 @@ async function warnings(): Promise<Alert[]> {
   return (answer.json().data as unknown as Alert[]).toReversed();
 }
 
-test("M17: the statement reads what a loop over the lines finds, as of any day", async () => {
+test("M17: the statement finds the same as a loop over the lines, as of any day", async () => {
   const { database } = service.installation;
   const history = storeHistory(await loadStoreLines(database, tenant.shopKey));
   for (const day of [FIRST_DAY + 20, FIRST_DAY + 130, BATCH_DAY + 9, LAST_DAY]) {
@@ -115,7 +115,7 @@ function inOrder({ listings, baseSoldDays }: StoreEvidence) {
   };
 }
 
-test("M17: day by day, a bad batch is warned of once, within weeks, with its numbers", async () => {
+test("M17: evaluated daily, a bad batch gives one warning within weeks, with its numbers", async () => {
   const told: string[] = [];
   for (let day = BATCH_DAY - 20; day <= BATCH_DAY + 45; day += 1) {
     await evaluateAt(day);
@@ -157,7 +157,7 @@ test("M16: the spike of the month names the early warning", async () => {
   assert.match(named[0]?.body ?? "", / An early warning was given on \d+ [A-Z][a-z]{2} 2026\.$/u);
 });
 
-test("an as-of day and data version are looked at once", async () => {
+test("an as-of day is evaluated once per data version", async () => {
   const lookedAt = async () => {
     const { rows } = await service.database.query<{ warned_on: string; warned_version: number }>(
       "select warned_on::text, warned_version from workspace where shop_key = $1",
@@ -177,7 +177,7 @@ test("an as-of day and data version are looked at once", async () => {
   assert.notDeepEqual(await evaluateAt(day + 1), { written: 0 });
 });
 
-test("a problem is open until 45 days pass without a warning or spike; then one new alert ends it, for good", async () => {
+test("a problem is open until 45 days pass without a warning or spike; then one new alert ends it", async () => {
   const ask = async (
     params: Record<string, string>,
   ): Promise<(Alert & { id: string; created_at: string })[]> =>

@@ -18,7 +18,7 @@ import type { Tenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 import { makeFolder } from "./support/folder.ts";
 
-/** What is exported is imported elsewhere to equal answers, and exported from there to equal bytes. */
+/** An export, imported elsewhere, gives equal answers, and is exported from there with equal bytes. */
 
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
 
@@ -46,7 +46,7 @@ test("every golden store", async () => {
   }
 });
 
-test("random stores, with what a source may state but a folder written by hand may not", async (context) => {
+test("random stores, with values that a source may have but a folder written by hand may not", async (context) => {
   let runs = 0;
   context.after(() => context.diagnostic(`seed ${seed}, ${runs} stores`));
   await fc.assert(
@@ -90,7 +90,7 @@ const HOSTILE = '=2+2, "odd" 🧦 <b>';
 const OPTIONS = {
   option1_name: " Size",
   option1_value: "M",
-  // Not one of this variant.
+  // No option of this variant.
   option2_name: "Length",
   option3_name: "Colour",
   option3_value: 'Red, "odd"',

@@ -6,7 +6,7 @@ import { service } from "./support/shared-service.ts";
 import { changeWorkspace } from "./support/tenants.ts";
 import { compareStore } from "./support/warehouse.ts";
 
-/** Each golden store: the API answers as was computed by hand, and docs/sql computes what the API answers. */
+/** Each golden store: the API's answers equal those computed by hand, and docs/sql computes the same. */
 
 for (const [turn, golden] of readGoldenStores().entries()) {
   test(`${golden.rules.join(", ")}: ${golden.about}`, () => checkStore(golden, turn));

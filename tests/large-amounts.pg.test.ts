@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { importStore } from "./support/import-store.ts";
 import { scene } from "./support/scene.ts";
 
-/** Amounts that are allowed one by one, and add up to more than a number holds exactly: 9,100 lines of 1,000,000,000,000 minor units. */
+/** Amounts that are allowed individually but add up to more than a number represents exactly: 9,100 lines of 1,000,000,000,000 minor units. */
 const AMOUNT = "10000000000.00";
 const LINES = Array.from({ length: 9100 }, (_, index) => ({
   order_id: `o${index}`,
@@ -30,7 +30,7 @@ const MONTHS = { start_month: "2026-01", end_month: "2026-03" };
 const REFUSAL =
   /^A figure of this request is beyond 9,007,199,254,740,991, amounts in minor units, and cannot be given exactly/u;
 
-test("what adds up to more than a number holds exactly is refused in one sentence, as JSON, CSV, tool and page", async () => {
+test("a sum beyond what a number represents exactly is refused in one sentence, as JSON, CSV, tool and page", async () => {
   const shop = await scene({ dataAsOf: "2026-10-01T00:00:00Z" });
   await importStore(shop.service, shop, { asOf: "2026-10-01T00:00:00Z", files: FILES });
   for (const [path, params] of [

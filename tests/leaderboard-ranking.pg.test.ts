@@ -157,7 +157,7 @@ test("M12: the exact rate ranks, not the rounded one, up to 2^26 units", async (
   assert.deepEqual((await rateRanking(closest, OPEN)).skus, ["higher", "lower"]);
 });
 
-test("M12: a minimum rate is compared as the exact decimal it is written as", async () => {
+test("M12: a minimum rate is compared as the exact decimal that was given", async () => {
   for (const [returned, units, minReturnRate, expected] of [
     [1, 10, 0.1, 1],
     [3, 10, 0.3, 1],
@@ -177,7 +177,7 @@ test("M12: a minimum rate is compared as the exact decimal it is written as", as
 
 const RUNS = { numRuns: 40 };
 
-test("M12: any ranking is that of a naive sort, with ties, thresholds, cards and absent vendors", async () => {
+test("M12: any ranking equals a naive sort, with ties, thresholds, cards and absent vendors", async () => {
   const anyRates = fc.record({
     threshold: fc.integer({ min: 0, max: 4 }),
     minSoldUnits: fc.option(fc.integer({ min: 0, max: 6 })),
@@ -225,7 +225,7 @@ async function costRanking(rows: readonly Row[], costs: Costs): Promise<{ skus: 
   return answers[0] as { skus: string[]; count: number };
 }
 
-test("M13: any ranking is that of a naive sort, with ties, credits and absent vendors", async () => {
+test("M13: any ranking equals a naive sort, with ties, credits and absent vendors", async () => {
   const anyCosts = fc.record({
     minCostMinor: fc.option(fc.constantFrom(0, 0.5, 2, 3)),
     labelCostsIncluded: fc.boolean(),

@@ -13,7 +13,7 @@ import { use } from "./support/use.ts";
 const FIRST = knownMonth("2023-02");
 const MONTHS = 40;
 const LAST = FIRST + MONTHS - 1;
-/** Of returns, around the ends of all windows. */
+/** Days to return, around the ends of all windows. */
 const LAGS = [0, 3, 29, 30, 31, 44, 45, 46, 89, 90, 91, 200];
 const WHOLE: Selection = { kind: "workspace", key: "", includeUsed: false, vendor: null };
 const SELECTIONS: readonly Selection[] = [
@@ -90,7 +90,7 @@ async function rankings(shopKey: number, windowDays: number, range: Range): Prom
   return answers;
 }
 
-test("M7, M12, M13: rankings added up from years are those of quarters and months, for any range and window", async () => {
+test("M7, M12, M13: rankings from yearly sums equal those from quarters and months, for any range and window", async () => {
   const shopKey = await shop.open();
   await shop.rows("update workspace set primary_window_days = 45 where shop_key = $1", [shopKey]);
   await shop.import(shopKey, storeOf(7));
@@ -115,7 +115,7 @@ test("M7, M12, M13: rankings added up from years are those of quarters and month
   }
 });
 
-test("a year that an earlier version has rolled up a month of, or removed one, is not read until a run adds it up", async () => {
+test("a yearly sum is not read after an earlier version rolled up or removed one of its months, until a run updates it", async () => {
   const shopKey = await shop.open();
   const store = storeOf(8);
   await shop.import(shopKey, store);
@@ -165,7 +165,7 @@ const BOARDS: [minSoldUnits: number, whole: string[], ofProduct: string[]][] = [
   [5, [], []],
 ];
 
-test("M12: a month ranks a SKU by all its listings, also where an earlier version has rolled it up", async () => {
+test("M12: a month ranks a SKU by all its listings, also if an earlier version rolled it up", async () => {
   const shopKey = await shop.open();
   assert.deepEqual((await shop.import(shopKey, LISTED)).invalid, []);
   const month = knownMonth("2025-03");

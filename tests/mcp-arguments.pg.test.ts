@@ -19,7 +19,7 @@ before(() => {
 const call = (tool: string, values: unknown): Promise<McpAnswer> =>
   post(service.address, toolCall(tool, values), { token: tenant.token });
 
-/** Sends arguments as JSON text, for values that JavaScript would not write so. */
+/** Sends arguments as JSON text, for values that JSON.stringify would not write. */
 const callWithText = (tool: string, values: string): Promise<McpAnswer> =>
   post(
     service.address,
@@ -27,7 +27,7 @@ const callWithText = (tool: string, values: string): Promise<McpAnswer> =>
     { token: tenant.token },
   );
 
-/** Arguments as JSON text, with one more member as it is written. */
+/** Arguments as JSON text, with one more member given as text. */
 function withMember(values: Record<string, string>, member: string): string {
   const rest = JSON.stringify(values).slice(1, -1);
   return `{${rest}${rest === "" ? "" : ","}${member}}`;
@@ -38,7 +38,7 @@ const TOOL_ENDPOINTS = (ENDPOINTS as readonly Endpoint[]).filter((endpoint) => e
 
 type Rows = { data: Record<string, unknown>[] | { rows: Record<string, unknown>[] } };
 
-/** What the specification requires of a row; all else is optional in it. */
+/** The members that the specification requires in a row; all others are optional. */
 const REQUIRED: Readonly<Record<string, string>> = {
   "return-rate-leaderboard": "sku sold_units returned_units return_rate",
   "return-cost-leaderboard":
@@ -68,7 +68,7 @@ describe("fields", () => {
       return { text: answer.text, rows: rowsOf(answer.json()) };
     };
 
-    test(`${tool}: required leaves of a row what the specification requires`, async () => {
+    test(`${tool}: fields=required leaves the required members of a row`, async () => {
       const everything = await ask({ fields: "all" });
       const short = await ask({ fields: "required" });
       const plain = await ask({});
@@ -82,7 +82,7 @@ describe("fields", () => {
       );
     });
 
-    test(`${tool}: other fields are refused with the two that there are`, async () => {
+    test(`${tool}: other values of fields are refused, naming the two allowed ones`, async () => {
       const others = ["sku", "Required", "required,all", "__proto__", "*", "required ", "x".repeat(9999)];
       for (const fields of others) {
         const refused = await call(tool, { ...least, fields });
@@ -116,7 +116,7 @@ describe("values", () => {
       }
     });
 
-    test(`${tool}: numbers are read as JSON means them`, async () => {
+    test(`${tool}: numbers are read by the rules of JSON`, async () => {
       for (const [name, schema] of parametersOf(endpoint)) {
         if (schema.type !== "integer" && schema.type !== "number") continue;
         const withText = (text: string): Promise<McpAnswer> =>
@@ -140,7 +140,7 @@ describe("values", () => {
     });
   }
 
-  test("a cost beyond every amount of the store gives an empty list, one beyond all numbers is refused", async () => {
+  test("a minimum cost above every amount of the store gives an empty list, an infinite one is refused", async () => {
     const listed = (minCost: string): Promise<McpAnswer> =>
       callWithText("get_return_cost_leaderboard", withMember(MONTHS, `"min_cost":${minCost}`));
     for (const minCost of ["1e30", "1e308", "9007199254740993"]) {
@@ -163,7 +163,7 @@ describe("values", () => {
 });
 
 describe("the selector object", () => {
-  test("counts with every tool that has a selector, listed or not: it never means the whole store", async () => {
+  test("is applied by every tool that takes selectors, listed or not, and never means the whole store", async () => {
     const flat = await call("get_summary", { ...MONTHS, sku: "HAT-1" });
     assert.equal((await call("get_summary", { ...MONTHS, selector: { sku: "HAT-1" } })).text, flat.text);
     const other = await call("get_return_cost_leaderboard", { ...MONTHS, selector: { sku: "NEVER" } });
@@ -186,7 +186,7 @@ describe("the selector object", () => {
         const flat = await call(tool, { ...MONTHS, ...selector });
         assert.equal(toolText(flat).isError, false);
         assert.equal((await call(tool, { ...MONTHS, selector })).text, flat.text);
-        // Some clients write the object out as text.
+        // Some clients send the object as JSON text.
         assert.equal((await call(tool, { ...MONTHS, selector: JSON.stringify(selector) })).text, flat.text);
         // Both say the same: no contradiction.
         assert.equal((await call(tool, { ...MONTHS, ...selector, selector })).text, flat.text);
@@ -211,7 +211,7 @@ describe("the selector object", () => {
       }
     });
 
-    test(`${tool} refuses what is no selector, and never answers for the whole store instead`, async () => {
+    test(`${tool} refuses an invalid selector, and never answers for the whole store instead`, async () => {
       const echo = { type: "sku", primarySku: "HAT-1", skus: ["HAT-1"] };
       const shapes = [
         "HAT-1",
@@ -243,7 +243,7 @@ describe("the selector object", () => {
       expectRefused(await call(tool, { ...MONTHS, selector: group }), "product_group_type");
     });
 
-    test(`${tool} takes null and "" for no selector`, async () => {
+    test(`${tool} takes null and "" as no selector`, async () => {
       const plain = await call(tool, MONTHS);
       for (const selector of [null, ""]) {
         assert.equal((await call(tool, { ...MONTHS, selector })).text, plain.text);
@@ -253,7 +253,7 @@ describe("the selector object", () => {
 });
 
 describe("hostile bodies", () => {
-  test("members named as those of every object's prototype are plain members, and none of them an argument", async () => {
+  test("members with names from Object.prototype are plain members, and no arguments", async () => {
     for (const [values, name] of [
       ['{"__proto__":{"limit":1}}', "__proto__"],
       ['{"constructor":{"prototype":{"limit":1}},"toString":"x"}', "constructor"],
@@ -270,7 +270,7 @@ describe("hostile bodies", () => {
     assert.equal(({} as Record<string, unknown>)["limit"], undefined);
   });
 
-  test("nesting of 10,000 and of half a megabyte is read or refused, never a failure", async () => {
+  test("arrays nested 30,000 deep and objects nested 5,000 deep are refused by name", async () => {
     for (const depth of [1000, 30_000]) {
       const nested = "[".repeat(depth) + "]".repeat(depth);
       expectRefused(await callWithText("list_entities", `{"q":${nested}}`), "q");
@@ -280,7 +280,7 @@ describe("hostile bodies", () => {
     }
   });
 
-  test("a thousand unknown arguments, and a text as long as a body may be, are bounded work", async () => {
+  test("a thousand unknown arguments, and a text as long as a body may be, are refused with a short message", async () => {
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`argument ${index}`, index]));
     const { message } = toolError(await call("list_entities", { ...many, limit: 0 }));
     assert.match(message, /^"argument 0" is not an argument of list_entities\. "argument 1" is not/u);
@@ -295,12 +295,12 @@ describe("hostile bodies", () => {
     expectRefused(await call("get_summary", { ...MONTHS, start_month: list }), "start_month");
   });
 
-  test("of a member given twice the last one counts, as JSON is read everywhere", async () => {
+  test("of a repeated member the last one counts, as JSON.parse reads it", async () => {
     const { text } = toolText(await callWithText("list_entities", '{"limit":0,"limit":2}'));
     assert.equal((JSON.parse(text) as { data: unknown[] }).data.length, 2);
   });
 
-  test("there was no unexpected failure, and no token was logged", () => {
+  test("no unexpected failure and no token was logged", () => {
     const text = service.logs.slice(logged).join("");
     assert.doesNotMatch(text, /unexpected error|rta_live_/u);
   });

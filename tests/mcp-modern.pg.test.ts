@@ -29,14 +29,14 @@ type Change = {
   headers?: Record<string, string | undefined>;
 };
 
-/** Sends a request as revision 2026-07-28 asks for it, but for what the test changes. */
+/** Sends a request as revision 2026-07-28 requires, with the test's changes. */
 const ask = (method: string, { params = {}, meta = modernMeta(), headers = {} }: Change = {}) => {
   const name = typeof params["name"] === "string" ? params["name"] : undefined;
   return send(rpc(method, { ...params, _meta: meta }), modernHeaders(method, name, headers));
 };
 
 describe("results", () => {
-  test("server/discover tells the version, the capabilities and how long that holds", async () => {
+  test("server/discover states the versions, the capabilities and how long the answer may be cached", async () => {
     const { status, message } = await ask("server/discover");
     assert.equal(status, 200);
     const { instructions, ...result } = message.result ?? {};
@@ -52,7 +52,7 @@ describe("results", () => {
     assert.equal(instructions, initialized.result?.["instructions"]);
   });
 
-  test("tools/list is the list of 2025-06-18, the same for every token, with how long it holds", async () => {
+  test("tools/list is the list of 2025-06-18, the same for every token, with how long it may be cached", async () => {
     const { token } = await createTokenOf(service.database, tenant.shopKey, { scopes: ["read:alerts"] });
     const body = rpc("tools/list", { _meta: modernMeta() });
     for (const one of [tenant.token, token]) {
@@ -104,7 +104,7 @@ describe("results", () => {
 });
 
 describe("refusals", () => {
-  test("an unknown method is 404, and so are those that this revision removed", async () => {
+  test("an unknown method is 404, and so are the methods that this revision removed", async () => {
     const removed = ["initialize", "ping", "logging/setLevel", "resources/subscribe"];
     for (const method of [...removed, "subscriptions/listen", "prompts/list", "__proto__", "toString"]) {
       const answer = await ask(method);
@@ -113,7 +113,7 @@ describe("refusals", () => {
     }
   });
 
-  test("a version that is not supported is 400 with those that are, before anything else of the request", async () => {
+  test("an unsupported version is 400 with the supported ones, before any other check", async () => {
     for (const requested of ["2027-01-01", "2025-06-18", "2025-11-25", "v999", ""]) {
       for (const meta of [modernMeta({ [VERSION]: requested }), { [VERSION]: requested }]) {
         for (const header of [requested, undefined]) {
@@ -126,7 +126,7 @@ describe("refusals", () => {
     }
   });
 
-  test("missing members of _meta are 400 with -32602 and the name of the member; clientInfo may be missing", async () => {
+  test("a missing member of _meta is 400 with -32602 and its name; clientInfo may be missing", async () => {
     const cases: [unknown, string][] = [
       [undefined, VERSION],
       [null, VERSION],
@@ -151,7 +151,7 @@ describe("refusals", () => {
     assert.equal(status, 200);
   });
 
-  test("a header that is missing, or says otherwise than the body, is 400 with -32020", async () => {
+  test("a header that is missing or contradicts the body is 400 with -32020", async () => {
     const call = { name: "list_entities", arguments: {} };
     const cases: [string, Record<string, string | undefined>, string][] = [
       ["tools/list", { "mcp-protocol-version": undefined }, "MCP-Protocol-Version"],
@@ -193,8 +193,8 @@ describe("refusals", () => {
   });
 });
 
-describe("which revision a message is of", () => {
-  test("a version in _meta makes it modern, or the header on anything but initialize", async () => {
+describe("the revision of a message", () => {
+  test("is 2026-07-28 by the version in _meta, or by the header on anything but initialize", async () => {
     const header = { "mcp-protocol-version": "2026-07-28" };
     const { message } = await send(rpc("initialize", { protocolVersion: "2026-07-28" }), header);
     assert.equal(message.result?.["protocolVersion"], "2025-06-18");
@@ -204,7 +204,7 @@ describe("which revision a message is of", () => {
     assert.deepEqual((await send(rpc("ping"), {})).message.result, {});
   });
 
-  test("no message is remembered: both kinds alternate on one connection", async () => {
+  test("does not depend on earlier messages: both kinds alternate on one connection", async () => {
     for (let turn = 0; turn < 3; turn += 1) {
       assert.equal((await ask("server/discover")).message.result?.["resultType"], "complete");
       const { message } = await send(rpc("initialize", { protocolVersion: "2025-11-25" }), {});
@@ -215,7 +215,7 @@ describe("which revision a message is of", () => {
     }
   });
 
-  test("a notification is taken, a response and a batch are not", async () => {
+  test("applies to notifications, which are accepted, and to responses and batches, which are refused", async () => {
     const header = { "mcp-protocol-version": "2026-07-28" };
     const notification = { jsonrpc: "2.0", method: "notifications/cancelled" };
     assert.equal((await send(notification, header)).status, 202);

@@ -18,7 +18,7 @@ import {
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
-/** Apps that register, and those that describe themselves at an address, which is their client_id. */
+/** Apps that register, and apps whose client_id is the address of their metadata. */
 
 const service = use(() => startOauthService({ PUSH_NETWORKS: "127.0.0.1/32" }));
 let tenant: Tenant;
@@ -42,7 +42,7 @@ before(async () => {
 });
 
 let apps = 0;
-/** An app at an address that nothing remembers. */
+/** An app at an address that is in no cache. */
 function appAt(name = "127.0.0.1"): App {
   return new App(service.issuer, `http://${name}:${host.port}/app-${(apps += 1)}.json`);
 }
@@ -58,7 +58,7 @@ function describe(app: App, change: Record<string, unknown> = {}): void {
   answer = (_request, response) => response.end(JSON.stringify(document));
 }
 
-test("an app that never registered is read at its address, shown with its host, and let in", async () => {
+test("the metadata of an app that never registered is read at its address; the app is shown with its host, and may connect", async () => {
   const metadata = await fetch(`${service.issuer}/.well-known/oauth-authorization-server`);
   const told = (await metadata.json()) as Record<string, unknown>;
   assert.equal(told["client_id_metadata_document_supported"], true);
@@ -81,7 +81,7 @@ test("an app that never registered is read at its address, shown with its host, 
   assert.equal(await app.call(next.access_token), 401);
 });
 
-test("nothing is fetched for somebody who is not signed in", async () => {
+test("no metadata is fetched for somebody who is not signed in", async () => {
   const app = appAt();
   asked = 0;
   const { status, location } = await app.ask(app.query());
@@ -89,7 +89,7 @@ test("nothing is fetched for somebody who is not signed in", async () => {
   assert.equal(asked, 0);
 });
 
-test("a description that is not the app's own, or cannot be read, lets nobody in", async () => {
+test("an app whose metadata names another client or cannot be read may not connect", async () => {
   const cases: [sentence: RegExp, prepare: (app: App) => void, app?: App][] = [
     [/names another client_id/u, (app) => describe(app, { client_id: `${app.clientId}x` })],
     [
@@ -133,7 +133,7 @@ test("a description that is not the app's own, or cannot be read, lets nobody in
   }
 });
 
-test("consent is given to the request that its person was shown, within the hour", async () => {
+test("consent counts for the request that the person was shown, within an hour", async () => {
   const path = `/w/${tenant.shopDomain}/settings/tokens/connect`;
   const app = await createApp(service.issuer);
   const other = await createMember(service, [tenant]);
@@ -171,7 +171,7 @@ test("consent is given to the request that its person was shown, within the hour
   assert.equal(sent.status, 303);
 });
 
-test("consent to the longest request leads back with what the app sent, through headers that any proxy takes", async () => {
+test("consent to the longest request redirects with the app's state, in headers short enough for any proxy", async () => {
   const app = await createApp(service.issuer);
   const second = await createTenant(service.database);
   const person = await createMember(service, [tenant, second]);
@@ -196,7 +196,7 @@ test("consent to the longest request leads back with what the app sent, through 
   }
 });
 
-test("consent of somebody whose confirmation, role or membership has ended since the page makes no code", async () => {
+test("consent gives no code if the person's confirmation, role or membership has ended since the page was shown", async () => {
   const one = await createTenant(service.database);
   const app = await createApp(service.issuer);
   const person = await createMember(service, [tenant, one], "admin");
@@ -235,7 +235,7 @@ test("consent of somebody whose confirmation, role or membership has ended since
 suite("registration", () => {
   const redirects = (...list: unknown[]) => ({ client_name: "App", redirect_uris: list });
 
-  test("stores nothing: the same client has the same id, whatever it asks for besides", async () => {
+  test("stores nothing: the same client has the same id, whatever else it requests", async () => {
     const metadata = { client_name: "Notebook", redirect_uris: [CALLBACK] };
     const { body } = await register(service.issuer, {
       ...metadata,
@@ -248,7 +248,7 @@ suite("registration", () => {
     assert.equal(body["client_secret"], undefined);
   });
 
-  test("takes https, this machine and the schemes of apps, and nothing that a browser runs or leads elsewhere", async () => {
+  test("accepts https, this machine and apps' own schemes, and refuses dangerous or malformed addresses", async () => {
     const good = [
       "https://chat.example/callback?kept=1",
       "http://localhost:3000/callback",
@@ -295,7 +295,7 @@ suite("registration", () => {
   });
 });
 
-test("registrations without end from few addresses are refused, cost no row, and keep nobody else out", async () => {
+test("endless registrations from few addresses are refused, store no row, and affect nobody else", async () => {
   const rows = async (): Promise<unknown> => {
     const tables = ["api_token", "oauth_grant", "audit_event", "identity_event", "console_challenge"];
     const counts = tables.map((table) => `(select count(*) from ${table}) as ${table}`).join(", ");

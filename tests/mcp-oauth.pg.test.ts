@@ -56,7 +56,7 @@ const ends = async (tokens: TokenAnswer): Promise<void> => {
   assert.equal((await app.refresh(tokens.refresh_token)).error, "invalid_grant");
 };
 
-test("a client finds its way from the 401 of the MCP address to the server that lets it in", async () => {
+test("a client finds the authorization server from the 401 of the MCP address", async () => {
   const refused = await post(service.address, rpc("tools/list"));
   const metadata = `${service.issuer}/.well-known/oauth-protected-resource`;
   assert.equal(refused.status, 401);
@@ -85,7 +85,7 @@ test("a client finds its way from the 401 of the MCP address to the server that 
 });
 
 describe("a grant", () => {
-  test("is a token of the service: its scopes, its quota, its place in the list and in the audit", async () => {
+  test("is a token of the service: scopes, quota, list of tokens and audit", async () => {
     const one = await createTenant(service.database);
     const person = await createMember(service, [one], "admin");
     const tokens = await connect(person, one);
@@ -125,7 +125,7 @@ describe("a grant", () => {
     ]);
   });
 
-  test("holds no secret in the database or the log", async () => {
+  test("leaves no secret in the database or the log", async () => {
     const code = await app.consent(owner.cookie, tenant);
     const first = await app.exchange(code);
     const second = await app.refresh(first.refresh_token);
@@ -178,7 +178,7 @@ describe("a grant", () => {
     assert.equal(parseToken(second.access_token)?.tokenId, parseToken(first.access_token)?.tokenId);
   });
 
-  test("ends when a refresh token is used again, for whoever has the newer one", async () => {
+  test("ends when a refresh token is used again, also for the holder of the newer one", async () => {
     const first = await connect();
     const second = await app.refresh(first.refresh_token);
     assert.equal((await app.refresh(first.refresh_token)).error, "invalid_grant");
@@ -190,7 +190,7 @@ describe("a grant", () => {
     assert.deepEqual(rows, [{ actor: "app" }]);
   });
 
-  test("gives one of two refreshes at once, and then ends", async () => {
+  test("of two concurrent refreshes one succeeds, and then the grant ends", async () => {
     const { refresh_token: token } = await connect();
     const answers = await Promise.all([app.refresh(token), app.refresh(token)]);
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 400]));
@@ -204,7 +204,7 @@ describe("a grant", () => {
     await ends(tokens);
   });
 
-  test("is not ended by somebody who knows its id alone", async () => {
+  test("is not ended by somebody who only knows its id", async () => {
     const tokens = await connect();
     const tokenId = parseToken(tokens.access_token)?.tokenId;
     const guess = `rta_refresh_${tokenId}${"a".repeat(86)}`;
@@ -213,7 +213,7 @@ describe("a grant", () => {
     assert.equal(await app.call(tokens.access_token), 200);
   });
 
-  test("can be ended in the console whatever its app calls itself", async () => {
+  test("can be ended in the console whatever the app's name is", async () => {
     const cut = await createApp(service.issuer, `${"x".repeat(59)} tail`);
     const blank = await createApp(service.issuer, "\u3164\u2800\u180e");
     const quoted = await createApp(service.issuer, "Claude” (checked) “");
@@ -229,7 +229,7 @@ describe("a grant", () => {
     }
   });
 
-  test("ends by the action, form or command alike, and is not replaced by hand", async () => {
+  test("ends by the action of form and command, and cannot be rotated by hand", async () => {
     const tokens = await connect();
     const given = textInput({ token_id: parseToken(tokens.access_token)?.tokenId ?? "" });
     await assert.rejects(runAction(rotateToken, await caller(), given), /of a connected app/u);
@@ -237,7 +237,7 @@ describe("a grant", () => {
     await ends(tokens);
   });
 
-  test("ends on every server with the next request, although each has just answered it from memory", async (context) => {
+  test("ends on every server with the next request, even if each has just answered it from its cache", async (context) => {
     const other = await startBeside(context, service, { PUBLIC_URL: service.issuer });
     const servers = [service.address, other.address];
     const statuses = async ({ access_token: token }: TokenAnswer): Promise<number[]> =>
@@ -291,7 +291,7 @@ describe("a grant", () => {
       },
     ],
   ] as const) {
-    test(`ends with ${what}, at once, which the audit shows`, async () => {
+    test(`ends at once with ${what}, and the audit shows it`, async () => {
       const since = new Date();
       const person = await createMember(service, [tenant], "admin");
       const tokens = await connect(person);
@@ -311,7 +311,7 @@ describe("a grant", () => {
     });
   }
 
-  test("leaves nothing 30 days after its end, as a code that was never exchanged does", async () => {
+  test("is deleted 30 days after its end, and so is a code that was never exchanged", async () => {
     const one = await createTenant(service.database);
     const person = await createMember(service, [one]);
     const tokens = await connect(person, one);
@@ -376,7 +376,7 @@ describe("an exchange is refused", () => {
     ["another grant type", { grant_type: "password" }],
     ["no code", { code: "" }],
   ] as const) {
-    test(`with ${what}, and the code stays good`, async () => {
+    test(`with ${what}, and the code stays valid`, async () => {
       const code = await app.consent(owner.cookie, tenant);
       const { status, error } = await app.exchange(code, change);
       assert.equal(status, 400);
@@ -385,7 +385,7 @@ describe("an exchange is refused", () => {
     });
   }
 
-  test("by a client to which the code was not given", async () => {
+  test("for a client to which the code was not issued", async () => {
     const other = new App(service.issuer, (await createApp(service.issuer, "Other")).clientId);
     const code = await app.consent(owner.cookie, tenant);
     const answer = await other.exchange(code, { code_verifier: app.verifier });
@@ -431,7 +431,7 @@ describe("an exchange is refused", () => {
     assert.equal((await connect()).status, 200, "a new consent");
   });
 
-  test("while the workspace moves, and nothing is used up", async () => {
+  test("while the workspace moves, without using up the code or token", async () => {
     const one = await createTenant(service.database);
     const tokens = await connect(await createMember(service, [one]), one);
     await service.database.query("update workspace set moving_to = 'elsewhere' where shop_key = $1", [
@@ -445,7 +445,7 @@ describe("an exchange is refused", () => {
     assert.equal((await app.refresh(tokens.refresh_token)).status, 200);
   });
 
-  test("in any form but the one of the specification", async () => {
+  test("in any format but that of the specification", async () => {
     for (const [type, body] of [
       ["application/json", JSON.stringify({ grant_type: "refresh_token" })],
       ["application/x-www-form-urlencoded", "grant_type=refresh_token&grant_type=authorization_code"],
@@ -462,7 +462,7 @@ describe("an exchange is refused", () => {
 });
 
 describe("consent", () => {
-  test("is asked of nobody by a request that is wrong, and the browser is led nowhere", async () => {
+  test("is not requested for an invalid request, and the browser is not redirected", async () => {
     for (const [change, sentence] of [
       [{ client_id: "unknown" }, /client_id/u],
       [{ client_id: `${app.clientId.slice(0, -1)}${app.clientId.endsWith("A") ? "B" : "A"}` }, /client_id/u],
@@ -500,7 +500,7 @@ describe("consent", () => {
     assert.equal((await app.ask(moved, owner.cookie)).status, 200);
   });
 
-  test("needs somebody who is signed in, and has just been; both lead back to it", async () => {
+  test("needs a signed-in person with a recent confirmation; sign-in and confirmation redirect back to it", async () => {
     const { status, location, headers } = await app.ask(app.query());
     assert.deepEqual([status, location], [303, "/sign-in"]);
     const kept = headers.get("set-cookie")?.split(";")[0]?.split("=")[1] ?? "";
@@ -527,7 +527,7 @@ describe("consent", () => {
     }
   });
 
-  test("is refused to a viewer, who is told whom to ask and can go back", async () => {
+  test("is refused to a viewer, who is told whom to ask and can return to the app", async () => {
     const viewer = await createMember(service, [tenant], "viewer");
     const { status, text } = await app.ask(app.query(), viewer.cookie);
     assert.equal(status, 200);
@@ -538,7 +538,7 @@ describe("consent", () => {
     assert.equal(sent.location, "");
   });
 
-  test("is denied by leading back without a code", async () => {
+  test("is denied by a redirect without a code", async () => {
     const { status, location } = await app.decide(owner.cookie, { decision: "deny" });
     const { origin, searchParams } = new URL(location);
     assert.deepEqual([status, origin], [303, new URL(CALLBACK).origin]);
@@ -570,7 +570,7 @@ describe("consent", () => {
     }
   });
 
-  test("shows the app's name as the text that it is", async () => {
+  test("shows the app's name as text", async () => {
     const hostile = await createApp(
       service.issuer,
       `<script>alert(1)</script>"'\u202e\n\u0000${"x".repeat(100)}`,

@@ -15,11 +15,11 @@ import { post, toolCall, toolText } from "./support/mcp.ts";
 import { before, use } from "./support/use.ts";
 import { makeFolder } from "./support/folder.ts";
 
-// A merchant's questions, answered through tools alone: each call uses only the instructions and the answers before it.
+// A merchant's questions, answered by tools alone: each call uses only the instructions and earlier answers.
 const NOW = new Date(`${DEMO_DAY}T06:00:00Z`);
 
 const shown = use(startConsoleDemo);
-/** What the demo store sold and what became of it, booked from its import files by the second reading of METRICS.md. */
+/** The lines of the demo store with their returns, from its import files, by the second implementation of METRICS.md. */
 let sold: LedgerLine[];
 let dressGids: ReadonlySet<string>;
 
@@ -88,7 +88,7 @@ const QUARTERS = [
 ] as const;
 const OPEN_MONTHS = { start_month: "2026-09", end_month: "2026-11" };
 
-/** The rates before the batch came and since. */
+/** The rates before and after the batch. */
 function sayBatch(weeks: readonly { start: string; units: number; back: number }[], from: string): string {
   const rates = [weeks.filter(({ start }) => start < from), weeks.filter(({ start }) => start >= from)].map(
     (part) =>
@@ -117,7 +117,7 @@ function sayGrowth(
 const sayLiability = (amount: number, low: number, high: number): string =>
   [amount, low, high].map((value) => `${(value / 1000).toFixed(2)}k`).join(", ");
 
-/** M21 of the open months together, by the second reading of METRICS.md. */
+/** M21 of the open months together, by the second implementation of METRICS.md. */
 function recomputeLiability(): string {
   const asOfDay = dayOf(NOW.toISOString());
   const lines = sold.flatMap((line): RefundedLine[] => {
@@ -269,7 +269,7 @@ const QUESTIONS: readonly Question[] = [
         breakdownBy: "option:Size",
       });
       const all = listAt(report, "data", "breakdown", "rows");
-      // Of the whole store the 20 sizes that sell most leave out some that come back more.
+      // The store's 20 best-selling sizes leave out some with higher rates.
       const rest = all.find((row) => textAt(row, "key") === "other");
       assert.equal(rest === undefined ? 0 : at(rest, "sold_units"), 0);
       const rows = all.filter((row) => row !== rest && textAt(row, "key") !== "");
@@ -366,7 +366,7 @@ const QUESTIONS: readonly Question[] = [
   },
 ];
 
-/** Calls and bytes of text that the guide says for each question. */
+/** Calls and bytes of text that the guide states for each question. */
 const GUIDE = readFileSync(join(import.meta.dirname, "../docs/mcp.md"), "utf8");
 
 for (const { question, answer, expected, recomputed } of QUESTIONS) {

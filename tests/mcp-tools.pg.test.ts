@@ -28,7 +28,7 @@ const MONTHS = { start_month: "2025-03", end_month: "2026-02" };
 const GROUP = { product_group_type: "family", product_group_key: "Tops" };
 const PRODUCT = { product_gid: "gid://shopify/Product/1", include_used_variants: true };
 
-/** Arguments that each tool answers, and some that it refuses. */
+/** Arguments of each tool, some of which it refuses. */
 const CASES: Readonly<Record<string, readonly Values[]>> = {
   list_entities: [{}, { q: "crème" }, { type: "product", limit: 1 }, { vendor: "Nordwind" }, { limit: 0 }],
   get_summary: [
@@ -68,7 +68,7 @@ const CASES: Readonly<Record<string, readonly Values[]>> = {
 
 const TOOL_ENDPOINTS = (ENDPOINTS as readonly Endpoint[]).filter((endpoint) => endpoint.tool !== null);
 
-/** For a tool without cases above: the least that it must be given, and one value that it refuses. */
+/** For a tool without cases above: its required arguments, and one value that it refuses. */
 function leastCases(endpoint: Endpoint): Values[] {
   const least = leastParameters(endpoint);
   const isStrict = (schema: ParameterSchema): boolean =>
@@ -78,7 +78,7 @@ function leastCases(endpoint: Endpoint): Values[] {
   return [least, { ...least, [name]: brokenValues(schema)[0] ?? "" }];
 }
 
-/** A refusal of REST as a tool words it; answers hold neither phrase. */
+/** REST's refusal in the words of tools; no answer contains these phrases. */
 function inToolWords(text: string): string {
   return text
     .replace("take selectors from /api/v1/entities.", "take selectors from list_entities.")
@@ -90,7 +90,7 @@ describe("a tool and its endpoint", () => {
     const { path, scope } = endpoint;
     const tool = String(endpoint.tool?.name);
     const cases = CASES[tool] ?? leastCases(endpoint);
-    test(`${tool} answers the bytes of ${path}, and its refusals`, async () => {
+    test(`${tool} answers the same bytes and refusals as ${path}`, async () => {
       const statuses = new Set<number>();
       for (const params of cases) {
         const rest = await service.call(path, { token: tenant.token, params });
@@ -131,7 +131,7 @@ describe("a tool and its endpoint", () => {
 });
 
 describe("quota", () => {
-  test("only calls of known tools are requests of the daily quota", async () => {
+  test("only calls of known tools count towards the daily quota", async () => {
     const small = await createTenant(service.database, { dailyQuota: 2 });
     const free = [
       rpc("initialize"),
@@ -188,7 +188,7 @@ describe("quota", () => {
 });
 
 describe("refusals and failures of the endpoint", () => {
-  test("a shop that is not ready is a result that says so, uncounted, with the quota's headers", async () => {
+  test("a shop that is not ready gives a result that says so, uncounted, with the quota's headers", async () => {
     const early = await createTenant(service.database, { readiness: "installing" });
     const answer = await ask(toolCall("list_entities"), early.token);
     const rest = await service.call("/api/v1/entities", { token: early.token });
@@ -198,7 +198,7 @@ describe("refusals and failures of the endpoint", () => {
     assert.equal(await countedRequests(service.database, early), 0);
   });
 
-  test("another workspace's entities are as unknown as those that never were", async () => {
+  test("another workspace's entities are unknown, as entities that never existed", async () => {
     const other = await createTenant(service.database);
     const asOther = async (sku: string): Promise<string> =>
       toolText(await ask(toolCall("get_summary", { ...MONTHS, sku }), other.token)).text;
@@ -207,9 +207,9 @@ describe("refusals and failures of the endpoint", () => {
     assert.deepEqual((JSON.parse(listed.text) as { data: unknown[] }).data, []);
   });
 
-  test("an unexpected failure is internal_error in a result, with its cause in the log alone", async () => {
+  test("an unexpected failure is internal_error in a result, and its cause is only in the log", async () => {
     await withoutTable(service.database, "alert", async () => {
-      // Of another length than any before, which would be remembered.
+      // Another limit than before, since earlier answers are cached.
       const answer = await ask(toolCall("list_alerts", { limit: 13 }));
       assert.equal(toolError(answer).code, "internal_error");
       assert.doesNotMatch(answer.text, /alert_away|relation|does not exist/u);
@@ -220,7 +220,7 @@ describe("refusals and failures of the endpoint", () => {
     assert.equal(toolText(await ask(toolCall("list_alerts"))).isError, false);
   });
 
-  test("a failure before it is known who asks is HTTP 500 with -32603 and Retry-After", async () => {
+  test("a failure during authentication is HTTP 500 with -32603 and Retry-After", async () => {
     await withoutTable(service.database, "api_token", async () => {
       for (const body of [toolCall("list_alerts"), rpc("ping"), rpc("initialize")]) {
         const answer = await ask(body);
@@ -234,7 +234,7 @@ describe("refusals and failures of the endpoint", () => {
     assert.equal((await ask(rpc("ping"))).status, 200);
   });
 
-  test("no log line holds a token", () => {
+  test("no log line contains a token", () => {
     const text = service.logs.join("");
     assert.ok(text.includes("unexpected error"));
     assert.doesNotMatch(text, /rta_live_/u);

@@ -55,7 +55,7 @@ describe("HTTP", () => {
     assert.equal(charset.status, 200);
   });
 
-  test("a body of the limit is read, one byte more is 413", async () => {
+  test("a body as large as the limit is read, one byte more is 413", async () => {
     const limit = 65_536;
     const padded = (bytes: number): string => {
       const text = JSON.stringify(rpc("ping"));
@@ -65,7 +65,7 @@ describe("HTTP", () => {
     expectError(await ask(padded(limit + 1)), 413, -32600, null);
   });
 
-  test("Accept is never looked at, no session is given or asked for", async () => {
+  test("Accept is ignored, and no session is created or required", async () => {
     for (const accept of ["*/*", "application/json", "text/event-stream", "text/html", ""]) {
       const answer = await ask(rpc("ping"), { accept, "mcp-session-id": "made-up" });
       assert.equal(answer.status, 200);
@@ -128,7 +128,7 @@ describe("order of checks", () => {
     expectError(await post(service.address, toolCall("unknown"), entitled), 403, -32001, 1);
   });
 
-  test("no or bad token: 401 with WWW-Authenticate and what to do, whatever the method", async () => {
+  test("a missing or invalid token: 401 with WWW-Authenticate and what to do, whatever the method", async () => {
     const { token: expired } = await createTokenOf(service.database, tenant.shopKey, {
       expiresAt: "2026-01-01T00:00:00Z",
     });
@@ -152,7 +152,7 @@ describe("order of checks", () => {
     }
   });
 
-  test("billing or api_access missing: 403 with -32001, for tools and for the rest", async () => {
+  test("inactive billing or no api_access: 403 with -32001, for tools and all other methods", async () => {
     const unpaid = await createTenant(service.database, { billingStatus: "inactive" });
     const unentitled = await createTenant(service.database, { entitlements: ["data_export"] });
     for (const { token } of [unpaid, unentitled]) {
@@ -178,7 +178,7 @@ describe("order of checks", () => {
 });
 
 describe("messages", () => {
-  test("a batch is refused, the empty one too", async () => {
+  test("a batch is refused, even an empty one", async () => {
     for (const batch of [[], [rpc("ping")], [rpc("ping"), rpc("ping")]]) {
       expectError(await ask(batch), 400, -32600, null);
     }
@@ -269,7 +269,7 @@ describe("messages", () => {
 });
 
 describe("methods", () => {
-  test("initialize agrees on a known version and never refuses one", async () => {
+  test("initialize agrees on a known version and never refuses", async () => {
     const asked: [unknown, string][] = [
       ["2025-06-18", "2025-06-18"],
       ["2025-11-25", "2025-11-25"],

@@ -15,10 +15,10 @@ import { service } from "./support/shared-service.ts";
 import { countedRequests, createTenant } from "./support/tenants.ts";
 
 const LIMIT_BYTES = 65_536;
-/** What a connection may have read of a body that nobody wants: a few buffers. */
+/** The most bytes of a refused body that a connection may read: a few buffers. */
 const MOST_READ_BYTES = 4 * LIMIT_BYTES;
 
-/** The server's side of each connection that brought a request. */
+/** The server's side of each connection with a request. */
 const accepted = new Set<Socket>();
 const noteRequest = (event: unknown): void =>
   void accepted.add((event as { request: IncomingMessage }).request.socket);
@@ -65,7 +65,7 @@ async function sendEndless(framing: string, token?: string): Promise<number> {
 }
 
 describe("a caller is refused before the body is read", { timeout: 60_000 }, () => {
-  test("no token: the answer comes though the body never does, of whatever size", async () => {
+  test("no token: the answer is sent although the body never arrives, of whatever size", async () => {
     for (const framing of [declared(1), declared(200), declared(LIMIT_BYTES), CHUNKED]) {
       const connection = await openRaw(service.address);
       connection.send(headOf(framing));
@@ -76,7 +76,7 @@ describe("a caller is refused before the body is read", { timeout: 60_000 }, () 
     }
   });
 
-  test("a token that is not known, billing and api_access as well", async () => {
+  test("unknown token, inactive billing or no api_access: the same", async () => {
     const unpaid = await createTenant(service.database, { billingStatus: "inactive" });
     const unentitled = await createTenant(service.database, { entitlements: ["data_export"] });
     const gone = await createTenant(service.database);
@@ -94,7 +94,7 @@ describe("a caller is refused before the body is read", { timeout: 60_000 }, () 
     }
   });
 
-  test("a declared size beyond the limit is 413 with or without a token, though the body never comes", async () => {
+  test("a declared size beyond the limit is 413 with or without a token, although the body never arrives", async () => {
     for (const token of [undefined, tenant.token]) {
       const connection = await openRaw(service.address);
       connection.send(headOf(declared(LIMIT_BYTES + 1), token));
@@ -105,7 +105,7 @@ describe("a caller is refused before the body is read", { timeout: 60_000 }, () 
     }
   });
 
-  test("a body without an end is cut off, and with a token at the limit", async () => {
+  test("an endless body is cut off, with a token at the limit", async () => {
     assert.equal(await sendEndless(CHUNKED), 401);
     assert.equal(await sendEndless(CHUNKED, tenant.token), 413);
     assert.equal(await sendEndless(declared(1e12)), 413);
@@ -114,7 +114,7 @@ describe("a caller is refused before the body is read", { timeout: 60_000 }, () 
 });
 
 describe("connections", { timeout: 60_000 }, () => {
-  test("one whose short body was not wanted can be used again", async () => {
+  test("a connection with a short refused body can be used again", async () => {
     const connection = await openRaw(service.address);
     const text = JSON.stringify(rpc("ping"));
     connection.send(headOf(declared(LIMIT_BYTES)));
@@ -127,7 +127,7 @@ describe("connections", { timeout: 60_000 }, () => {
     connection.close();
   });
 
-  test("fetch sees the refusal of a large body, not a broken connection, and goes on", async () => {
+  test("fetch gets the refusal of a large body, not a broken connection, and can continue", async () => {
     const large = "1".repeat(20_000_000);
     for (let turn = 0; turn < 2; turn += 1) {
       expectError(await post(service.address, large), 413, -32600, null);
@@ -137,7 +137,7 @@ describe("connections", { timeout: 60_000 }, () => {
     }
   });
 
-  test("fetch sees the refusal of a stream", async () => {
+  test("fetch gets the refusal of a stream", async () => {
     const chunk = new Uint8Array(100_000).fill(0x31);
     for (const [authorization, status] of [
       ["", 401],
@@ -152,7 +152,7 @@ describe("connections", { timeout: 60_000 }, () => {
     }
   });
 
-  test("what other paths refuse is not read to its end either", async () => {
+  test("bodies that other paths refuse are not read to the end either", async () => {
     const connection = await openRaw(service.address);
     connection.send(headOf(CHUNKED).replace(MCP_PATH, "/nowhere"));
     const { status, headers } = await connection.answer();
@@ -163,7 +163,7 @@ describe("connections", { timeout: 60_000 }, () => {
 });
 
 describe("an admitted caller", { timeout: 60_000 }, () => {
-  test("a body that stops is 408 after a while, and its connection ends", async () => {
+  test("a stalled body is 408 after the time limit, and its connection ends", async () => {
     const { keys } = service;
     const { database } = service.installation;
     const admit = createAdmit({ database, pepper: keys.tokenPepper });

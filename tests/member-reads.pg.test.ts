@@ -18,7 +18,7 @@ import { before, use } from "./support/use.ts";
 /** Members get the same answers as tokens: the same bytes, and the same refusal for the same cause. */
 
 const NOTHING_REMEMBERED = { ANSWER_MEMORY_MB: "0" };
-/** Members are shown no table. */
+/** All endpoints but the exports of tables, which members are not shown. */
 const ALL = (ENDPOINTS as readonly Endpoint[]).filter(({ fileTypes }) => fileTypes === undefined);
 
 let service: TestService;
@@ -37,7 +37,7 @@ before(async () => {
   operations = await openOperations(service, NOTHING_REMEMBERED);
   person = await createPerson(service.database);
   await setRole(service.database, tenant, person, "viewer");
-  // After the session was made, which is valid by the database's clock.
+  // After the session was created, since its validity follows the database's clock.
   mock.timers.enable({ apis: ["Date"], now: new Date(`${DEMO_DAY}T06:00:00Z`) });
 });
 afterEach(async () => {
@@ -61,13 +61,13 @@ async function admit({ shopDomain }: Tenant): Promise<MemberAdmission> {
 const read = async (of: Tenant, endpoint: Endpoint, query: string): Promise<string> =>
   operations.read(await admit(of), endpoint, query);
 
-/** Not through `service.call`: headers of the quota go by the database's clock, and the texts follow no plan of a test. */
+/** Not through `service.call`, which checks the quota's headers by the mocked clock: they follow the database's. */
 function call({ token }: Tenant, { path }: Endpoint, query: string): Promise<WireAnswer> {
   const headers = { authorization: `Bearer ${token}`, "accept-encoding": "identity" };
   return send(`${service.address}${path}?${query}`, { headers });
 }
 
-/** Asks as a member and with a token; the answer that both give. */
+/** Reads as a member and with a token; returns the answer, which must be the same. */
 async function readBoth(of: Tenant, endpoint: Endpoint, query: string): Promise<string> {
   const text = await read(of, endpoint, query);
   const answer = await call(of, endpoint, query);
@@ -76,7 +76,7 @@ async function readBoth(of: Tenant, endpoint: Endpoint, query: string): Promise<
   return text;
 }
 
-/** Asks as a member and with a token; the status of the refusal that both give. */
+/** Reads as a member and with a token; returns the status of the refusal, which must be the same. */
 async function refuseBoth(of: Tenant, endpoint: Endpoint, query: string): Promise<number> {
   const refusal = await read(of, endpoint, query).then(
     () => assert.fail(`${endpoint.name}?${query} was answered`),
@@ -116,18 +116,18 @@ async function createOwnWorkspace(): Promise<Tenant> {
 }
 
 describe("the same bytes", () => {
-  test("over the example of every endpoint", async () => {
+  test("for the example of every endpoint", async () => {
     for (const endpoint of ALL) await readBoth(tenant, endpoint, endpoint.example);
   });
 
-  test("over another store, with each selector and each value of each list", async () => {
+  test("for another store, with each selector and each value of each list", async () => {
     const own = await createOwnWorkspace();
     for (const endpoint of ALL) {
       for (const params of questionsOf(endpoint, QUESTIONS)) await readBoth(own, endpoint, textOf(params));
     }
   });
 
-  test("over pages that a cursor continues, whoever began", async () => {
+  test("for pages that a cursor continues, whoever began", async () => {
     const first = await read(tenant, entities, "limit=2");
     const { meta } = JSON.parse(first) as { meta: { next_cursor: string } };
     await readBoth(tenant, entities, textOf({ limit: "2", cursor: meta.next_cursor }));
@@ -148,7 +148,7 @@ describe("the same bytes", () => {
 describe("the same refusal", () => {
   const questions = ALL.map((endpoint) => [endpoint, textOf(leastParameters(endpoint))] as const);
 
-  test("billing, before all else", async () => {
+  test("billing, before everything else", async () => {
     const { database } = service;
     await changeWorkspace(database, tenant, { billing_status: "inactive", readiness: "installing" });
     for (const [endpoint] of questions) assert.equal(await refuseBoth(tenant, endpoint, "limit=no"), 403);
@@ -156,7 +156,7 @@ describe("the same refusal", () => {
     for (const [endpoint, query] of questions) await readBoth(tenant, endpoint, query);
   });
 
-  test("a plan without data_export gates the file alone, before readiness", async () => {
+  test("a plan without data_export refuses only the file, before readiness", async () => {
     const { database } = service;
     await changePlan(database, tenant, { entitlements: ["api_access", "full_leaderboards"] });
     for (const [endpoint, query] of questions) {
@@ -170,7 +170,7 @@ describe("the same refusal", () => {
     }
   });
 
-  test("readiness, each kind, before the input", async () => {
+  test("readiness in each state, before the input", async () => {
     for (const readiness of ["installing", "backfilling", "reconnecting"]) {
       await changeWorkspace(service.database, tenant, { readiness });
       for (const [endpoint] of questions) assert.equal(await refuseBoth(tenant, endpoint, "limit=no"), 409);

@@ -37,7 +37,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 const ajv = addFormats.default(new Ajv2020({ allErrors: true, strict: false }));
 ajv.addSchema(document, "openapi");
 
-test("the document is the one that was last agreed on", () => {
+test("the document is unchanged", () => {
   const text = `${JSON.stringify(document, null, 2)}\n`;
   if (process.env["UPDATE_SNAPSHOT"] === "1") writeFileSync(snapshotFile, text);
   assert.equal(
@@ -66,7 +66,7 @@ test("every endpoint of the contract is there once, with its scope, parameters a
   }
 });
 
-test("every answer tells its headers; those of the quota are absent on 401 and 403 alone", () => {
+test("every answer documents its headers; only 401 and 403 lack those of the quota", () => {
   for (const { path, operation } of operations.filter(
     ({ operation: { operationId } }) => operationId !== "postMcp",
   )) {
@@ -111,7 +111,7 @@ test("an example that breaks its schema would be found", () => {
   assert.equal(validate({ data: { sold_units: 1, returned_units: 1, return_rate: 2 }, meta: {} }), false);
 });
 
-test("every parameter and every field of an answer is described, and nothing internal shows", () => {
+test("every parameter and every field of an answer is described, without internal terms", () => {
   const undescribed: string[] = [];
   const visit = (value: unknown, place: string): void => {
     if (typeof value !== "object" || value === null) return;
@@ -141,7 +141,7 @@ function resolve(answer: Answer & { $ref?: string }): Answer {
   return name === undefined ? answer : (document.components["responses"]?.[name] as Answer);
 }
 
-/** A schema whose references find the document. */
+/** A schema whose references are resolved in the document. */
 function absolute(schema: object): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/')) as object;
 }

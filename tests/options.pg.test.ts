@@ -8,7 +8,7 @@ import type { ReportBreakdown } from "../src/contract/report.ts";
 
 const RANGE = { start_month: "2026-01", end_month: "2026-01" };
 
-/** A product that sold one unit of each of some options: names and values of variants, in their order. */
+/** A product that sold one unit of each variant; `options` are their names and values, in order. */
 async function storeOf(options: readonly (readonly [name: string, value: string])[]) {
   const variants: OracleVariant[] = options.map(([option1_name, option1_value], index) => ({
     variant_id: `v${String(index).padStart(5, "0")}`,
@@ -40,7 +40,7 @@ async function storeOf(options: readonly (readonly [name: string, value: string]
   return { ask, askTool };
 }
 
-test("M22: an option divides a selection by its values, without case, sizes as they grow and no value last", async () => {
+test("M22: an option divides a selection by its values, ignoring case, sizes in ascending order and no value last", async () => {
   const { ask } = await storeOf([
     ["Größe", "XL"],
     ["größe", "M"],
@@ -71,7 +71,7 @@ test("M22: an option divides a selection by its values, without case, sizes as t
   );
 });
 
-test("M22: an unknown option falls back in REST, and is refused to a tool with the nearest", async () => {
+test("M22: an unknown option falls back in REST; a tool refuses it and names the nearest", async () => {
   const { ask, askTool } = await storeOf([
     ["Size", "M"],
     ["Colour", "Red"],
@@ -90,7 +90,7 @@ test("M22: an unknown option falls back in REST, and is refused to a tool with t
   assert.match(toolText(await askTool("option: size ")).text, /"breakdown_by":"option:Size"/u);
 });
 
-test("M22: whatever strangers call their options, rows sum and names are found as they are written", async () => {
+test("M22: with any names of options, rows sum up and names are found as written", async () => {
   const long = "ß".repeat(512);
   const signs = ["%", "_ize", "\u202eeziS", "a'b\"c\\", "<b>x</b>", "مقاس"];
   const names = [...signs, "option:size", long, "__proto__", "constructor"];
@@ -109,10 +109,10 @@ test("M22: whatever strangers call their options, rows sum and names are found a
   );
 });
 
-test("M22: of twenty thousand values the 20 of most units are listed, and the rest adds up", async () => {
+test("M22: of twenty thousand values the 20 with the most units are listed, and the rest adds up", async () => {
   const values = Array.from({ length: 20_000 }, (_, index): [string, string] => ["Size", `value ${index}`]);
   const { ask } = await storeOf([...values, ["Colour", "Red"]]);
-  // Nothing is analyzed: in a database of small stores, plans are made for few rows.
+  // Without analyze, as in a database of small stores, where plans are made for few rows.
   for (const selection of [{}, { vendor: "Acme" }]) {
     const { rows } = await ask("option:size", selection);
     assert.deepEqual([rows.length, rows.at(-2)?.label, rows.at(-1)?.sold_units], [22, "No value", 19_980]);

@@ -16,10 +16,10 @@ import { service } from "./support/shared-service.ts";
 import { changeWorkspace, type Tenant } from "./support/tenants.ts";
 import { dumpOf, IMPORTED_TABLES } from "./support/import-workspace.ts";
 
-// A failure prints its seed; with that seed the same stores come back. More runs take as long as they take.
+// A failure prints its seed, which makes the same stores again. More runs have no time limit.
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
 const moreRuns = Number(process.env["RETURNS_TEST_RUNS"] ?? 0);
-/** On a busy machine, or on a Citus, a single store takes longer than all of them elsewhere. */
+/** On a busy machine or on Citus, one store takes longer than all of them elsewhere. */
 const LONGEST_MS = 120_000;
 const limits = {
   seed,
@@ -53,7 +53,7 @@ test(
   },
 );
 
-test("M6: where orders come back together, intervals are those of the naive oracle in every primary window", async () => {
+test("M6: for orders that are returned as a whole, intervals equal the naive oracle's in every primary window", async () => {
   const store = clusterStore(seed);
   const tenant = await ingest(store, piecesOf(store.files, seed));
   for (const primary_window_days of [30, 12]) {
@@ -64,14 +64,14 @@ test("M6: where orders come back together, intervals are those of the naive orac
   }
 });
 
-test("M22: where products run small or large, their fit is that of the naive oracle", async () => {
+test("M22: for products that run small or large, the fit equals the naive oracle's", async () => {
   const store = fitStore(seed);
   const tenant = await ingest(store, [store.files]);
   const oracle = createOracle(store);
   for (const params of requestsOfFit) await checkAnswer(tenant, oracle, { path: "/api/v1/report", params });
 });
 
-test("the same rows in any order, twice or in pieces give the same tables, and so does a rebuild", async (context) => {
+test("the same rows in any order, repeated or in pieces give the same tables, and so does a rebuild", async (context) => {
   let runs = 0;
   context.after(() => context.diagnostic(`seed ${seed}, ${runs} stores`));
   await fc.assert(
@@ -99,7 +99,7 @@ test("the same rows in any order, twice or in pieces give the same tables, and s
   );
 });
 
-test("M14: a SKU that only lines name follows the variant of those lines when that arrives or changes", async () => {
+test("M14: a SKU that only lines name follows the lines' variant when it arrives or changes", async () => {
   const line = { order_id: "o1", line_id: "l1", ordered_at: "2026-01-05T12:00:00Z", units: 1 };
   const lines: StoreFiles = { order_lines: [{ ...line, variant_id: "v1", sku: "ODD" }] };
   const catalogue: StoreFiles = {
@@ -148,7 +148,7 @@ async function checkAnswer(
   if (params["reportSection"] === "breakdown") await checkSelector(tenant, params, data, requestSeed);
 }
 
-/** M22: two ways to integrate a distribution may round its ends apart, by one of the sixth decimal: then the answer's is expected. */
+/** M22: two ways to integrate a distribution may differ by one in the sixth decimal: then the answer's value is expected. */
 function nearOnesOf(expected: unknown, actual: unknown): unknown {
   if (typeof expected === "number" && typeof actual === "number") {
     return Math.abs(expected - actual) < 1.5e-6 ? actual : expected;
@@ -167,7 +167,7 @@ type SelectedReport = {
   return_reasons: { reason: string; label: string; kind: string; returned_units: number; share: number }[];
 };
 
-/** M14: the report of a row's selector, as it stands in the answer, has the row's figures, its change, its first reason and its months. */
+/** M14: the report of a row's selector, as returned, has the row's figures, its change, its first reason and its months. */
 async function checkSelector(
   tenant: Tenant,
   params: OracleRequest["params"],
@@ -227,7 +227,7 @@ function checkBridge(data: unknown, title: string): void {
   assert.ok(Math.abs(timing + mix + rate - change) < 1e-9, title);
 }
 
-/** What can be selected, in an order that does not depend on labels, which no rule is about. */
+/** The selectable entities, in an order that does not depend on labels, which no rule covers. */
 function bySelector(entities: unknown): string[] {
   return (entities as { type: string; selector: unknown }[])
     .map(({ type, selector }) => JSON.stringify({ type, selector }))
@@ -251,7 +251,7 @@ type TrendRow = Record<string, unknown> & { cohort_month: string; period_start: 
 const UNITS = ["sold_units", "returned_units", "refunded_units"];
 const ADDED_UP = [...UNITS, "refunded_amount", "return_label_cost", "returns_cost", "sold_amount"];
 
-/** M26: of days and months that all count, the days of a week add up to it, and the weeks of a month; money in cents. */
+/** M26: if all days and months count, the days of a week add up to it, and the weeks of a month to the month; money in cents. */
 async function checkIntervals(tenant: Tenant, requestSeed: number): Promise<void> {
   const window = ["primary", "30d", "90d", "lifetime"][requestSeed % 4] as string;
   const range = { start_month: "2025-02", end_month: "2026-01", window, include_incomplete: true };

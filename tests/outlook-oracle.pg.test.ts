@@ -32,7 +32,7 @@ type LiabilityFigures = {
 };
 type Liability = LiabilityFigures & { months: (LiabilityFigures & { cohort_month: string })[] };
 type Case = { primaryWindowDays: number; seed: number };
-/** Of MONTHS: by their places. */
+/** Ranges of MONTHS, by index. */
 const RANGES = [
   [3, 3],
   [4, 4],
@@ -44,7 +44,7 @@ const CASES: readonly Case[] = [
   { primaryWindowDays: 120, seed: 3 },
 ];
 
-describe("M18, M21: outlooks and liabilities of random stores are those of METRICS.md, and those of a range add up", () => {
+describe("M18, M21: outlooks and liabilities of random stores follow METRICS.md, and those of a range add up", () => {
   for (const { primaryWindowDays, seed } of CASES) {
     test(`primary window ${primaryWindowDays}, seed ${seed}`, () => compareStore(primaryWindowDays, seed));
   }
@@ -89,7 +89,7 @@ async function compareStore(primaryWindowDays: number, seed: number): Promise<vo
       const { liability = null } = await report(MONTHS[0], MONTHS.at(-1), section);
       compareLiability(liability, { rule, expected, windowDays, name });
       if (window === "90d") continue;
-      // Two of the ranges by turn: every one is asked of every kind of selection in some store.
+      // Two of the ranges in turn: every kind of selection has every range in some store.
       turn += 1;
       for (const place of [turn, turn + 1]) {
         const [start, end] = RANGES[place % RANGES.length] as (typeof RANGES)[number];
@@ -132,7 +132,7 @@ type ExpectedLiability = {
   name: string;
 };
 
-/** M21: each open month by its outlook, and the total as their sum. */
+/** M21: each open month from its outlook, and the total as their sum. */
 function compareLiability(
   found: Liability | null,
   { rule, expected, windowDays, name }: ExpectedLiability,
@@ -165,7 +165,7 @@ function compareLiability(
   assert.equal(Math.round(100 * found.refund_amount), sum, `${name}: the total is the sum of its months`);
 }
 
-/** M7: of whatever range, the outlook is the sum of its months' as the longer range has them. */
+/** M7: the outlook of any range is the sum of its months' in the longer range. */
 function compareRange(part: Body, whole: Body, name: string): void {
   let sum = 0;
   let isOpen = false;

@@ -71,7 +71,7 @@ const SELECTIONS: readonly [Partial<Selection>, (line: StoreLine) => boolean][] 
   [{ kind: "analytics_category", key: "Seats" }, () => true],
 ];
 
-test("M18: the days of every kind of selection are those of a loop over its lines", async () => {
+test("M18: the days of every kind of selection equal a loop over its lines", async () => {
   const workspace = { shopKey: tenant.shopKey } as Workspace;
   const range = {
     fromDay: FROM_DAY + 40,
@@ -146,7 +146,7 @@ test("M18: open months have an outlook, complete ones and lifetime have none, an
   assert.ok(
     outlook.high > outlook.return_rate && outlook.share_observed > 0.05 && outlook.share_observed < 0.7,
   );
-  // The months that are complete say what June will be: about one unit in twelve.
+  // The complete months predict June: about one unit in twelve.
   const complete = open.trend[0]?.return_rate ?? NaN;
   assert.ok(Math.abs(outlook.return_rate - complete) < 0.25 * complete, `${outlook.return_rate} ${complete}`);
   assert.ok((open.summary.outlook?.return_rate ?? NaN) > open.summary.return_rate);

@@ -34,7 +34,7 @@ const control = use(() => openControlDatabase({ maxConnections: 8, applicationNa
 const openGuard = () =>
   createAdmit({ database: control.database, pepper: deriveKeys(TEST_SECRET).tokenPepper });
 
-/** Asks the guard at a given time; null = over the quota. */
+/** Admits a request at a given time; null = over the quota. */
 async function admitAt(tenant: Tenant, now: Date): Promise<QuotaState | null> {
   try {
     return (await openGuard()(`Bearer ${tenant.token}`, NEED, now)).quota;
@@ -73,7 +73,7 @@ test("three servers, 100 requests left, 500 at once: exactly 100 pass", async (c
   }
 });
 
-test("over midnight UTC each day has its own quota: neither doubled nor negative", async () => {
+test("across midnight UTC each day has its own quota: neither doubled nor negative", async () => {
   const tenant = await createTenant(control.pool, { dailyQuota: 20 });
   const lastInstant = new Date("2026-03-31T23:59:59.999Z");
   const firstInstant = new Date("2026-04-01T00:00:00.000Z");
@@ -112,7 +112,7 @@ test("the seconds to wait at the end of a day are at least one, and never more t
   }
 });
 
-test("a quota lowered below what was used leaves nothing, not less than nothing", async () => {
+test("a quota lowered below the used requests leaves 0, never a negative number", async () => {
   const tenant = await createTenant(control.pool, { dailyQuota: 5 });
   const now = new Date("2026-05-01T12:00:00Z");
   for (let used = 1; used <= 5; used++) assert.equal((await admitAt(tenant, now))?.used, used);
@@ -124,7 +124,7 @@ test("a quota lowered below what was used leaves nothing, not less than nothing"
   assert.equal(await admitAt(tenant, now), null);
 });
 
-test("a message that is no request of the quota passes when it is used up, uncounted", async () => {
+test("a message that does not count passes with a used-up quota, uncounted", async () => {
   const tenant = await createTenant(control.pool, { dailyQuota: 0, readiness: "installing" });
   const admit = openGuard();
   await admit(`Bearer ${tenant.token}`, { scope: null, entitlements: ["api_access"], counted: false });
@@ -151,14 +151,14 @@ test("the last use of a token is at most 15 minutes stale, and not written with 
   assert.equal((await lastUse()).at, "2026-05-01T12:15:01.000Z");
 });
 
-/** The specification: the headers stand on 200, 400, 409, 429 and 500 of a finite plan, never on 401 and 403. */
+/** The specification: the headers are on 200, 400, 409, 429 and 500 of a limited plan, never on 401 and 403. */
 
 const QUOTA = 100;
 
 await waitOutMidnight();
 const tenant = await createSmallStore(service.database, { dailyQuota: QUOTA });
 
-/** The status, and how many of the three headers there are; the URL is sent as it is. */
+/** The status, and how many of the three headers there are; the URL is sent unchanged. */
 async function ask(url: string, token: string | null, method = "GET"): Promise<[number, number, number]> {
   const headers = token === null ? {} : { authorization: `Bearer ${token}` };
   return countHeaders(await send(service.address + url, { method, headers }));
@@ -184,13 +184,13 @@ for (const endpoint of ENDPOINTS) {
     assert.deepEqual(await ask(path + query, token), [200, 3, 99]);
     assert.deepEqual(await ask(`${path}${query}&unknown=1`, token), [400, 3, 98]);
     assert.deepEqual(await ask(`${path}?%zz`, token), [400, 3, 97]);
-    // What cannot be routed is not counted.
+    // Requests that cannot be routed are not counted.
     for (const broken of [`${path}%zz`, `${path}/%ED%A0%80${query}`]) {
       assert.deepEqual(await ask(broken, token), [400, 3, 97], broken);
       assert.deepEqual(await ask(broken, null), [400, 0, -1], broken);
       assert.deepEqual(await ask(broken, token.replace(/.$/u, "!")), [400, 0, -1], broken);
     }
-    // Nothing of another data version is in the cache.
+    // A new data version: nothing of it is cached.
     await service.database.query("update workspace set data_version = data_version + 1 where shop_key = $1", [
       tenant.shopKey,
     ]);
@@ -213,21 +213,21 @@ function tableOf(name: string): string {
   return name === "entities" ? "entity" : name.startsWith("return-") ? "sku_quarter" : "cohort";
 }
 
-test("an unlimited plan has none at a broken path, and one whose billing ended none either", async () => {
+test("an unlimited plan has no headers at a broken path, and neither has one with inactive billing", async () => {
   const free = await createTenant(service.database, { dailyQuota: null });
   assert.deepEqual(await ask("/api/v1/%zz", free.token), [400, 0, -1]);
   const inactive = await createTenant(service.database, { billingStatus: "inactive" });
   assert.deepEqual(await ask("/api/v1/%zz", inactive.token), [400, 0, -1]);
 });
 
-test("MCP: a message that is none and a broken path have them", async () => {
+test("MCP: an invalid message and a broken path have the headers", async () => {
   const counted = await createTenant(service.database, { dailyQuota: QUOTA });
   const { token } = counted;
   assert.deepEqual(countHeaders(await post(service.address, "{", { token })), [400, 3, 100]);
   assert.deepEqual(await ask(`${MCP_PATH}%zz`, token, "POST"), [400, 3, 100]);
 });
 
-test("a workspace that loses its plan or ends while it is asked is answered without them", async () => {
+test("a workspace that loses its plan or is erased during the request is answered without the headers", async () => {
   const quota = { limit: 10, used: 1, resetsAt: new Date("2026-11-24T00:00:00Z") };
   for (const [code, status] of [
     ["unauthorized", 401],

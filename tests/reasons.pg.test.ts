@@ -11,14 +11,14 @@ import { serviceEnvironment } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { makeFolder } from "./support/folder.ts";
 
-/** M22: which group each reason belongs to, as the page and the command have it, and that a report follows. */
+/** M22: the groups of reasons, on the page and by command, and that a report follows them. */
 
 const PATH = "/settings/reasons";
 const SIZES = ["S", "M", "L"];
 let tenant: StoreTenant;
 let admin: Member;
 
-/** 30 orders of each size; of M 20 come back too tight, of each size one for a reason that no phrase has. */
+/** 30 orders of each size; 20 of M come back too tight, and one of each size for a reason without a phrase. */
 before(async () => {
   const order_lines: OrderLineRow[] = [];
   const returns: ReturnRow[] = [];
@@ -80,7 +80,7 @@ function listedIn(page: string): (string | undefined)[][] {
   ]);
 }
 
-test("M22: a proposal counts once an admin has saved it: the next answer follows, and the audit has it", async () => {
+test("M22: a proposed group counts after an admin has saved it: the next answer uses it, and the audit has it", async () => {
   const earlier = await fit();
   assert.deepEqual([earlier.sentence, unitsOfM(earlier)[1]], [null, [0, 21]]);
   assert.deepEqual(
@@ -114,7 +114,7 @@ test("M22: a proposal counts once an admin has saved it: the next answer follows
   ]);
 });
 
-test("what is no reason with a group is refused at its field, and changes nothing", async () => {
+test("an invalid reason or group is refused at its field, and changes nothing", async () => {
   const count = (await auditOf(service, tenant)).length;
   const refused: readonly (readonly [given: string, sentence: RegExp])[] = [
     ["", /must have 1 to 1000 entries/u],
@@ -136,7 +136,7 @@ test("what is no reason with a group is refused at its field, and changes nothin
   assert.equal((await auditOf(service, tenant)).length, count);
 });
 
-test("the command saves the same, takes a reason out of its group, and an export has what is saved", async () => {
+test("the command saves the same and removes a reason from its group, and an export has the saved groups", async () => {
   const run = async (...words: string[]) =>
     runCommand(["workspace", ...words], serviceEnvironment(service.databaseUrl));
   const workspace = ["--workspace", tenant.shopDomain];

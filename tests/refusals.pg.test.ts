@@ -49,17 +49,17 @@ for (const endpoint of ENDPOINTS) {
       }
     });
 
-    test("400: a value that is no percent-encoded UTF-8 is refused by name, even when it is normalized", async () => {
+    test("400: a value that is not percent-encoded UTF-8 is refused by name, even if the parameter is normalized", async () => {
       for (const [parameter] of parametersOf(endpoint)) {
         await expectRefused(path, query({ [parameter]: "%ED%A0%80" }), parameter);
         await expectRefused(path, query({ [parameter]: "%zz" }), parameter);
       }
     });
 
-    test("report state outside its values falls back to the default, with the same bytes, and meta names it", async () => {
+    test("an unknown value of a report's state falls back to the default, with the same bytes, and meta names it", async () => {
       for (const [parameter, schema] of parametersOf(endpoint)) {
         if (schema["x-normalized"] !== true) continue;
-        // A slug that no event can have is as unknown as one that no event has.
+        // A slug that no event can have is treated as one that no event has.
         const known = parameter === "saleEvent" ? query({ saleEvent: "no-such-event" }) : least;
         const plain = await ask(path, known);
         for (const value of brokenValues(schema)) {
@@ -96,7 +96,7 @@ for (const endpoint of ENDPOINTS) {
       }
     });
 
-    test("403: inactive billing closes it, 409: so does each state before ready", async () => {
+    test("403 with inactive billing, 409 in each state before ready", async () => {
       const state = await createTenant(service.database);
       await changeWorkspace(service.database, state, { billing_status: "inactive" });
       assert.equal((await service.call(path, { token: state.token, params: least })).status, 403);

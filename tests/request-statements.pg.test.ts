@@ -11,8 +11,8 @@ import type { Tenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";
 
 /**
- * tests/statements.pg.test.ts holds each statement of the registry to one workspace. Here every surface is asked, and
- * whatever its connections ran must be in that registry.
+ * tests/statements.pg.test.ts checks that each statement of the registry is limited to one workspace. Here every surface is
+ * called, and everything that its connections run must be in the registry.
  */
 
 let statements: AskedStatements;
@@ -39,7 +39,7 @@ const QUESTIONS: Questions = {
   ],
 };
 
-/** Asks one surface; all that it ran is registered, and the statements named are among it. */
+/** Calls one surface; everything that it runs is registered, and the expected statements are among it. */
 async function checkSurface(ask: () => Promise<void>, expected: readonly string[]): Promise<void> {
   statements.forget();
   await ask();
@@ -98,7 +98,7 @@ test("documents, health, readiness and metrics", () =>
     }
   }, ["applied_migrations"]));
 
-test("SQL beside the registry is found", async () => {
+test("SQL outside the registry is found", async () => {
   const reading = openConnections(service.databaseUrl, { applicationName: "returns-reading" });
   statements.forget();
   await reading.transaction(({ client }) => client.query("select 'beside'"));

@@ -49,7 +49,7 @@ const ask = (
 const labelsOf = (answer: CalledAnswer): unknown[] => answer.json().data.map((entity) => entity["label"]);
 
 describe("the order of matches", () => {
-  test("is: exact SKU, groups and products by name (exact, prefix, substring), then the rest", async () => {
+  test("is exact SKU, groups and products by name (exact, prefix, substring), then the rest", async () => {
     const tenant = await createCatalogue([
       ["product", "Dress"],
       ["product_group", "Dresses"],
@@ -71,7 +71,7 @@ describe("the order of matches", () => {
     assert.equal(labelsOf(await ask(tenant, "dressy"))[0], "Dressy", "an exact SKU is first of all");
   });
 
-  test("holds for one letter, for other scripts, and for signs that patterns are made of", async () => {
+  test("holds for one letter, for other scripts, and for special characters of patterns", async () => {
     const tenant = await createCatalogue([
       ["sku", "W_1", "100% wool"],
       ["product", "Лампа Ночь"],
@@ -117,7 +117,7 @@ test("a search takes no notice of case, accents and a wrong letter, looks into t
   assert.equal((await search("  ")).length, 5, "blanks alone are no search");
 });
 
-test("a text that folding makes longer than 200 characters is refused", async () => {
+test("a text that is longer than 200 characters after case folding is refused", async () => {
   const tenant = await createCatalogue([["sku", "A"]]);
   for (const q of ["\ufdfa".repeat(200), "\ufdfa".repeat(12), "\u3300".repeat(100)]) {
     const answer = await ask(tenant, q);
@@ -154,7 +154,7 @@ async function createLargeTenant(): Promise<Tenant> {
   return tenant;
 }
 
-/** Different texts of 200 characters: of the shop's own words, of one word again and again, and of no word. */
+/** Different texts of 200 characters: of the shop's words, of one repeated word, and of no word. */
 function longTexts(): string[] {
   const words = WORDS.split(" ");
   const cut = (text: string): string => text.repeat(20).slice(0, 200).trim();
@@ -176,7 +176,7 @@ describe("a large catalogue", () => {
     await service.database.query("analyze entity");
   });
 
-  test("is searched by the index, also by the general plan that the service uses", { skip }, async () => {
+  test("is searched by the index, also with the generic plan that the service uses", { skip }, async () => {
     const database = openConnections(service.databaseUrl, { readOnly: true });
     try {
       const plans = await database.transaction(async (connection) => {
@@ -196,7 +196,7 @@ describe("a large catalogue", () => {
     }
   });
 
-  test("finds the same as a look at every text", async () => {
+  test("finds the same as a comparison with every text", async () => {
     for (const q of ["jacket", "lamp 22", "house", "xxl", "glow lapm", "merno"]) {
       const found = await ask(large, q, { limit: 20 });
       const { rows } = await service.database.query<{ label: string }>(
@@ -212,7 +212,7 @@ describe("a large catalogue", () => {
     }
   });
 
-  test("ten searches of 200 characters at once keep nobody else from being answered", async (t) => {
+  test("ten searches of 200 characters at once do not block other requests", async (t) => {
     const elapsedMs = async (
       request: Promise<CalledAnswer>,
     ): Promise<{ answer: CalledAnswer; ms: number }> => {
@@ -236,7 +236,7 @@ describe("a large catalogue", () => {
     assert.doesNotMatch(service.logs.join(""), /unexpected error/u);
   });
 
-  test("a search that takes too long is refused, so are those behind it, and others are answered", async () => {
+  test("a search that takes too long is refused, and so are those waiting behind it; other requests are answered", async () => {
     const blocker = await service.database.connect();
     try {
       await blocker.query("begin");
@@ -266,7 +266,7 @@ describe("a large catalogue", () => {
   });
 });
 
-/** The general plan of a search with what of it was run. */
+/** The generic plan of a search with the rows of its execution. */
 async function planOf(
   connection: Connection,
   tenant: Tenant,

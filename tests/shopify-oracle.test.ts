@@ -26,7 +26,7 @@ type Order = { history: History; shown: ShopifyOrder };
 
 const AS_OF = "2027-01-01T00:00:00Z";
 
-/** Every order as the product reads it from the API, beside what truly happened to it. */
+/** Every order as the service reads it from the API, with what actually happened to it. */
 async function read(histories: Histories): Promise<Order[]> {
   const client = {
     query: (
@@ -166,7 +166,7 @@ function countProduct({ history, shown }: Order): Count {
   return count;
 }
 
-/** The platform's earlier list of reasons has no words of the shop's own. */
+/** The platform's earlier list of reasons has no custom ones. */
 function wordOf(reason: string): string {
   return reason === "arrived-after-the-party" ? "other" : reason;
 }
@@ -175,7 +175,7 @@ function sum<Item>(items: readonly Item[], value: (item: Item) => number): numbe
   return items.reduce((total, item) => total + value(item), 0);
 }
 
-/** A refund of units in parts is rounded part by part, so it may differ by a cent from the ledger. */
+/** A refund in several parts is rounded part by part, so it may differ by a cent from the ledger. */
 function assertMoney(order: Order, rows: StoreFiles, counted: Count, expected: Count): void {
   const { history } = order;
   const exchanges = history.events.filter((event) => event.what === "added" && event.return !== undefined);
@@ -186,8 +186,8 @@ function assertMoney(order: Order, rows: StoreFiles, counted: Count, expected: C
     }
     return;
   }
-  // M9 does not say which line pays for an exchange, nor what a gift card keeps: the money of a whole order without any is
-  // compared, once all of its exchanged units are refunded.
+  // M9 defines neither which line pays for an exchange nor the value left on a gift card: the money is compared only for whole
+  // orders without gift cards, once all exchanged units are refunded.
   if (order.shown.lines.some(({ isGiftCard }) => isGiftCard)) return;
   let kept = 0;
   for (const id of new Set(exchanges.map((event) => event.return))) {
@@ -222,7 +222,7 @@ function assertCounts(order: Order, { rows, expected } = truthOf(order)): void {
   assertMoney(order, rows, counted, expected);
 }
 
-/** What occurs among the orders, so that none of it goes untested. */
+/** The cases that occur among the orders, to ensure that each is tested. */
 function casesOf({ history: { events }, shown }: Order): string[] {
   const cases: string[] = [];
   for (const request of shown.returns) {
@@ -256,7 +256,7 @@ suite("M1, M2, M8, M9: the product counts orders as a loop over what truly happe
     truths = orders.map(truthOf);
   });
 
-  test("10,000 orders, with everything that can happen to one", () => {
+  test("10,000 orders with all kinds of events", () => {
     for (const [index, order] of orders.entries()) assertCounts(order, truths[index]);
     const counts = Object.groupBy(orders.flatMap(casesOf), (name) => name);
     for (const name of [
@@ -270,7 +270,7 @@ suite("M1, M2, M8, M9: the product counts orders as a loop over what truly happe
     }
   });
 
-  test("the same in any order of the platform's lists, with entries of the ledger twice", () => {
+  test("the same with the platform's lists in any order and repeated entries of the ledger", () => {
     const random = mulberry32(5);
     const mixed = <Item>(items: readonly Item[]): Item[] => shuffled(items, random);
     for (const { shown } of orders.slice(0, 2000)) {
@@ -294,8 +294,8 @@ suite("M1, M2, M8, M9: the product counts orders as a loop over what truly happe
     }
   });
 
-  /** Without the ledger, edits, exchanges and units that were not sent are unknown, and so are orders that have them. */
-  test("orders that were only sent, returned and refunded count the same without a ledger", () => {
+  /** Without the ledger, edits, exchanges and unsent units are unknown, so orders with them are left out. */
+  test("orders that were only shipped, returned and refunded count the same without a ledger", () => {
     let count = 0;
     for (const [index, { history, shown }] of orders.entries()) {
       const isPlain = history.events.every(

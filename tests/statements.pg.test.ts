@@ -19,9 +19,9 @@ import type { PlanNode } from "./support/statement-plan.ts";
 import { planForManyRows, planForRun } from "../src/store/query.ts";
 
 /**
- * What a database spread over many machines needs (docs/scaling.md): whatever concerns one workspace names its
- * shop_key, so that it runs on one machine alone. Every statement of the registry is planned, and the plan must look
- * for shop_key wherever it touches a table of workspaces.
+ * What a database on several machines needs (docs/scaling.md): everything that concerns one workspace names its
+ * shop_key, so that it runs on a single machine. Every statement of the registry is planned, and the plan must have a
+ * condition on shop_key wherever it uses a table of workspaces.
  */
 
 /** Statements over all workspaces, and who runs them. */
@@ -42,7 +42,7 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   raise_data_versions: "operator: the end of a restore",
 };
 
-/** Inserts of a select that Citus computes apart from the shop's node. */
+/** Inserts of a select that Citus does not compute on the shop's node. */
 const COMPUTED_APART: Readonly<Record<string, string>> = {
   add_gone_orders: "each row has a number of its own",
   add_pending_records: "each row has a time of its own",
@@ -70,7 +70,7 @@ let asked = 0;
 const ask = <Row>(text: string): Promise<Row[]> =>
   database.rows<Row>({ name: `statements_test_${(asked += 1)}`, text }, []);
 
-test("every table has a shop_key, but those that hold nothing of a workspace", async () => {
+test("every table with data of workspaces has a shop_key", async () => {
   const tables = await ask<{ table: string }>(
     "select relname as table from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace",
   );
@@ -78,7 +78,7 @@ test("every table has a shop_key, but those that hold nothing of a workspace", a
   assert.deepEqual(others.toSorted(), [...COORDINATOR_TABLES, ...REFERENCE_TABLES].toSorted());
 });
 
-test("shop_key leads every primary key and stands in every unique index of a workspace's table", async () => {
+test("shop_key is the first column of every primary key and in every unique index of a workspace's table", async () => {
   assert.ok(tenantTables.size > 20);
   const keys = await ask<{ table: string; index: string; is_primary: boolean; columns: string[] }>(
     `select c.relname as table, x.relname as index, i.indisprimary as is_primary,
@@ -101,7 +101,7 @@ test("shop_key leads every primary key and stands in every unique index of a wor
   );
 });
 
-test("foreign keys between workspaces' tables go by shop_key", async () => {
+test("foreign keys between workspaces' tables include shop_key", async () => {
   const keys = await ask<{ table: string; name: string; columns: string[] }>(
     `select k.conrelid::regclass::text as table, k.conname as name, array(select a.attname::text from pg_attribute a
               where a.attrelid = k.conrelid and a.attnum = any(k.conkey)) as columns
@@ -116,7 +116,7 @@ test("foreign keys between workspaces' tables go by shop_key", async () => {
 });
 
 test(
-  "every statement names the one workspace it is for, but those of the operator over all of them",
+  "every statement names its one workspace, except the operator's over all workspaces",
   { skip },
   async () => {
     assert.ok(STATEMENTS.size > 80, `only ${STATEMENTS.size} statements are registered`);
@@ -137,7 +137,7 @@ test(
 );
 
 test(
-  "the rows of an insert have their shop_key from a workspace's table, so that Citus selects them on its node",
+  "inserted rows take their shop_key from a workspace's table, so that Citus selects them on its node",
   { skip },
   async () => {
     const apart: Record<string, string> = {};
@@ -152,7 +152,7 @@ test(
   },
 );
 
-test("functions of the request path name the workspace at every table they touch", async () => {
+test("functions of the request path name the workspace at every table that they use", async () => {
   const functions = await ask<{ name: string; body: string; first_argument: string }>(
     `select p.proname as name, p.prosrc as body, p.proargnames[1] as first_argument
        from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname like 'admit%'`,
@@ -171,7 +171,7 @@ test("functions of the request path name the workspace at every table they touch
   }
 });
 
-/** What in its generic plan does not name the workspace by one parameter; null = nothing. */
+/** The part of a generic plan that does not name the workspace by one parameter; null = none. */
 async function problemOf(connection: Connection, statement: Statement): Promise<string | null> {
   const plan = await planOf(connection, statement);
   if (plan === null) return null;
@@ -210,7 +210,7 @@ function isParameter(expression: string): boolean {
 }
 
 /**
- * Why Citus does not hand the inserts of a statement whole to the node of their shop (its insert_select_planner.c); null =
+ * Why Citus does not run a statement's inserts entirely on the node of their shop (its insert_select_planner.c); null =
  * it does, or nothing inserts selected rows into a workspace's table.
  */
 async function obstacleOf(connection: Connection, statement: Statement): Promise<string | null> {
@@ -233,7 +233,7 @@ function insertsSelectedRows(node: PlanNode): boolean {
   return tenantTables.has(node["Relation Name"] ?? "") && !isOfValues;
 }
 
-/** What a Citus refused or got wrong when the tests ran on one (CONTRIBUTING.md), as far as a text shows it. */
+/** Constructs that Citus refused or computed wrongly in tests (CONTRIBUTING.md), as far as the text shows them. */
 const REFUSED_TEXTS: Readonly<Record<string, RegExp>> = {
   "sets a column to a volatile time": /\bset\b.*clock_timestamp\(\)/su,
   "chooses between a time and something else as it updates":
@@ -247,14 +247,14 @@ function refusalsOf(text: string): string[] {
   return Object.entries(REFUSED_TEXTS).flatMap(([problem, pattern]) => (pattern.test(text) ? [problem] : []));
 }
 
-test("no statement is of a kind that Citus refuses", () => {
+test("no statement has a construct that Citus refuses", () => {
   const refused = [...STATEMENTS.values()].flatMap(({ name, text }) =>
     refusalsOf(text).map((problem) => `${name} ${problem}`),
   );
   assert.deepEqual(refused, []);
 });
 
-test("no part of a statement has the name of a table, which on a node means that of a shard", () => {
+test("no part of a statement is named like a table, which on a node would mean a shard", () => {
   for (const { name, text } of STATEMENTS.values()) {
     const parts = [
       ...text.matchAll(
@@ -288,14 +288,14 @@ test(
   },
 );
 
-test("the check finds a union whose columns are named in front of it, which Citus leaves out", () => {
+test("the check finds a union whose columns are named before it: Citus drops these names", () => {
   const union = "(select sku from sku where shop_key = $1 union select sku from variant where shop_key = $1)";
   assert.equal(refusalsOf(`with named (name) as ${union} select array(select name from named)`).length, 1);
   assert.equal(refusalsOf(`with named as ${union} select array(select sku from named)`).length, 0);
 });
 
 test(
-  "no statement inserts distinct rows that get a time or number each, which Citus adds before it compares",
+  "no statement inserts distinct rows with a default time or number, which Citus adds before it removes duplicates",
   { skip },
   async () => {
     const wrong: string[] = [];
@@ -306,7 +306,7 @@ test(
   },
 );
 
-test("the check finds distinct rows that get a time each", { skip }, async () => {
+test("the check finds distinct rows with a default time", { skip }, async () => {
   await database.transaction(async (connection) => {
     const insert = "insert into pending_record (shop_key, source, kind, record_id)";
     const records =
@@ -325,7 +325,7 @@ async function addsToDistinct(connection: Connection, statement: Statement): Pro
 }
 
 test(
-  "no statement is computed apart from the shop's node, from where Citus sends the result to every node",
+  "every statement is computed on the shop's node: otherwise Citus sends its result to every node",
   { skip },
   async () => {
     const refused: string[] = [];
@@ -339,7 +339,7 @@ test(
 );
 
 test(
-  "the check finds a statement that joins a table of its session, and one that inserts on the way",
+  "the check finds a statement that joins a temporary table, and one with an insert in a CTE",
   { skip },
   async () => {
     await database.transaction(async (connection) => {
@@ -373,11 +373,11 @@ test(
   },
 );
 
-/** The settings of the planner, which a node has to be given. */
+/** The settings of the planner, which must also be set on the nodes. */
 const PLANNER_SETTING =
   /\bset\s+(?:local\s+)?(?:enable_\w+|plan_cache_mode|work_mem|hash_mem_multiplier|cursor_tuple_fraction|jit)\b/iu;
 
-test("how statements are planned is set in one file, which has Citus pass it on to the nodes", async () => {
+test("planner settings are set in one file, which makes Citus propagate them to the nodes", async () => {
   const sources = join(import.meta.dirname, "../src");
   const setting = globSync("**/*.ts", { cwd: sources, exclude: ["**/*.test.ts"] }).filter((file) =>
     PLANNER_SETTING.test(readFileSync(join(sources, file), "utf8")),

@@ -17,7 +17,7 @@ type Asked = { endpoint: Endpoint; params: Record<string, string> };
 // The currency of the other tenant, which can hold no canary.
 const FOREIGN_CURRENCY = "XTS";
 
-// The two stores differ where one row decides about another: what is matched, grouped, used, or of a vendor.
+// The two stores differ in rows that affect others: what is matched, grouped, used, or of a vendor.
 const MAKE_FEWER = "delete from label_share where shop_key = $1 and order_id like '%JACKET%'";
 const MAKE_OTHER = [
   "update product set family = 'Outerwear', analytics_category = 'Jackets', vendor = 'Nordwind' where shop_key = $1",
@@ -34,10 +34,10 @@ const model = await createSmallStore(service.database);
 for (const statement of MAKE_OTHER) await service.database.query(statement, [model.shopKey]);
 const foreign = await createTenant(service.database, { currencyCode: FOREIGN_CURRENCY });
 await copyAsForeign(service.database, model.shopKey, foreign.shopKey);
-// Nothing remembered from when the workspace was alone.
+// No answer may come from the response cache of before.
 await service.database.query("update workspace set data_version = data_version + 1");
 
-/** Every endpoint with each selector, each value of each list, and everything it can be asked for at once. */
+/** Requests of an endpoint: each selector, each value of each list, and everything that one request may combine. */
 function askedOf(endpoint: Endpoint): Asked[] {
   const limit = parametersOf(endpoint).find(([name]) => name === "limit")?.[1].maximum;
   const widest = limit === undefined ? {} : { limit: String(limit) };
@@ -78,7 +78,7 @@ async function askAll(tenant: Tenant): Promise<CalledAnswer[]> {
   return answers;
 }
 
-test("nothing of another workspace is in any body, header or log, and no answer changes with it", async () => {
+test("nothing of another workspace is in any body, header or log, and no answer depends on it", async () => {
   const logged = service.logs.length;
   const answers = await askAll(own);
   for (const [index, answer] of answers.entries()) {
@@ -91,12 +91,12 @@ test("nothing of another workspace is in any body, header or log, and no answer 
   assert.ok(!service.logs.slice(logged).some((line) => line.includes(CANARY)));
 });
 
-/** The test itself raises the version. */
+/** The text without the data version, which the test itself raises. */
 function versionless(text: string): string {
   return text.replace(/"data_version":\d+/u, "");
 }
 
-test("the same questions asked by the other workspace itself do bring its texts", async () => {
+test("the same requests by the other workspace do return its texts", async () => {
   const found = new Set<Endpoint>();
   for (const { endpoint, params } of asked) {
     // Planted texts need not follow the schema, so the answer is taken as it is.
@@ -158,7 +158,7 @@ test("a foreign vendor and a missing one give the same rows: none", async () => 
   }
 });
 
-test("a token is good for the workspace in its digits alone", async () => {
+test("a token is only valid for the workspace in its digits", async () => {
   const { token, tokenId } = await createTokenOf(service.database, own.shopKey);
   const ask = () => service.call("/api/v1/alerts", { token });
   assert.equal((await ask()).json().meta["shop_domain"], own.shopDomain);
@@ -172,7 +172,7 @@ test("a token is good for the workspace in its digits alone", async () => {
   assert.equal((await ask()).status, 401);
 });
 
-test("an alert for one user is never served, however it is asked for", async () => {
+test("an alert for one user is never served, whatever the request", async () => {
   const { rows } = await service.database.query<{ alert_id: string }>(
     "select alert_id from alert where shop_key = $1 and recipient is not null",
     [own.shopKey],
@@ -224,7 +224,7 @@ test("a query that would write, answered by the service, is a 500", async (conte
     await service.database.query(change);
   }
   const logged = service.logs.length;
-  // Of another length than any before, which would be remembered.
+  // Another limit than before, since earlier answers are cached.
   const answer = await service.call("/api/v1/alerts", { token: own.token, params: { limit: "13" } });
   assert.equal(answer.status, 500);
   assert.match(service.logs.slice(logged).join(""), /read-only transaction/u);

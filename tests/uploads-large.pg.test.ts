@@ -15,16 +15,16 @@ import { eventually } from "./support/worker.ts";
 /** `npm run chaos` sends the largest upload that is allowed. */
 const BYTES = process.env["RETURNS_TEST_CHAOS"] === "1" ? 2 * 1024 ** 3 : 64 * 1024 ** 2;
 const MOST_GROWTH_MB = 200;
-/** Node.js frees less the more memory a machine has; what it cannot free within this limit is held, and ends the process. */
+/** Node.js collects less garbage on machines with more memory; with this limit, memory that cannot be freed ends the process. */
 const LITTLE_MEMORY = {
   NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} --max-old-space-size=128`,
 };
 const LONGEST_IMPORT_SECONDS = 1800;
 const HEADER = "order_id,line_id,ordered_at,units,note\n";
-/** A column that the import does not know: many bytes of few rows. */
+/** A column that the import ignores: many bytes in few rows. */
 const NOTE = "n".repeat(900);
 const ORDERS = 5000;
-/** Before that a process still grows by what it loads. */
+/** During the first parts a process still grows because it loads code. */
 const FIRST_PARTS = 4;
 const CHECK_MS = 100;
 

@@ -11,12 +11,12 @@ import type { ServiceCaller } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { compareStore, SQL, type Row } from "./support/warehouse.ts";
 
-/** docs/sql against the API: two ways from one store to the same figures. Golden stores: golden.pg.test.ts. */
+/** Compares docs/sql with the API: both compute the same figures of a store. For golden stores see golden.pg.test.ts. */
 
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
 const RANDOM_STORES = 20;
 
-/** The recipe of the guide, against the table of cohorts: from the facts and from the rollup the same. */
+/** The guide's recipe for cohorts: the result from the facts equals the table of cohorts. */
 async function checkRecipe(duckdb: DuckDBConnection): Promise<void> {
   const guide = readFileSync(join(SQL, "..", "guides", "warehouse.md"), "utf8");
   const [, recipe = ""] = /```sql\n(.*?)```/su.exec(guide) ?? [];
@@ -33,7 +33,7 @@ async function checkRecipe(duckdb: DuckDBConnection): Promise<void> {
   assert.deepEqual(made, rolledUp);
 }
 
-test("docs/sql computes what the API answers for the demo store", async () => {
+test("docs/sql computes the API's figures for the demo store", async () => {
   const demo = await startDemoService();
   try {
     const { call, address } = demo.service;
@@ -47,7 +47,7 @@ test("docs/sql computes what the API answers for the demo store", async () => {
   }
 });
 
-test(`docs/sql computes what the API answers for ${RANDOM_STORES} random stores`, async (context) => {
+test(`docs/sql computes the API's figures for ${RANDOM_STORES} random stores`, async (context) => {
   context.diagnostic(`seed ${seed}`);
   const stores = fc.sample(randomStore, { numRuns: RANDOM_STORES, seed });
   for (const [turn, { settings, as_of: asOf, files }] of stores.entries()) {

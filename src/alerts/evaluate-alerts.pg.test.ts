@@ -14,7 +14,7 @@ const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04"
 const NEWEST = "2026-05";
 const HOSTILE = `<img src=x onerror="alert(1)">';drop table alert;--`;
 
-/** 25 SKUs that spike in the newest complete month; of the earlier ones more comes back. */
+/** 25 SKUs that spike in the newest complete month; the first ones have more returns. */
 const SPIKING = Array.from({ length: 25 }, (_, index) =>
   index === 2 ? HOSTILE : `LAMP-${String(index + 1).padStart(2, "0")}`,
 );
@@ -69,7 +69,7 @@ async function importLamps(tenant: Tenant, asOf = "2026-07-01T00:00:00Z") {
   });
 }
 
-/** A lamp of which twice as much comes back in the newest month, beside boxes; orders of so many of either come back whole. */
+/** A lamp that comes back twice as often in the newest month, beside boxes; orders of so many of either come back completely. */
 async function importLampBesideBoxes(tenant: Tenant, { lamps, boxes }: { lamps: number; boxes: number }) {
   const orders = MONTHS.slice(0, -1).flatMap((month) => [
     ...Array.from({ length: 100 / lamps }, (_, place) => ({
@@ -118,7 +118,7 @@ const watchEntities = (tenant: Tenant, entities: readonly (readonly [string, str
     entities.map(([kind, key]) => ({ shop_key: tenant.shopKey, entity_kind: kind, entity_key: key })),
   );
 
-test("M6, M16: if whole orders come back, a rise in units alone is no spike of an entity sold in large orders", async () => {
+test("M6, M16: if whole orders come back, a rise in units is not a spike of an entity sold in large orders", async () => {
   for (const [orders, skus] of [
     [{ lamps: 1, boxes: 1 }, ["LAMP"]],
     [{ lamps: 1, boxes: 5 }, ["LAMP"]],
@@ -137,7 +137,7 @@ test("M6, M16: if whole orders come back, a rise in units alone is no spike of a
   }
 });
 
-test("M16: the 20 SKUs with the most returned units are watched unasked", async () => {
+test("M16: the 20 SKUs with the most returned units are watched automatically", async () => {
   const tenant = await newTenant();
   await importLamps(tenant);
   assert.deepEqual(await evaluate(tenant), { written: 21 });
@@ -213,7 +213,7 @@ test("M16: without six earlier months of the workspace's own there is no spike",
   assert.deepEqual(await told(tenant, "return_rate_watchlist"), []);
 });
 
-test("the first report that is ready is the newest one; then every month that became complete", async () => {
+test("the first report announced is the newest one; later, every month that became complete", async () => {
   const tenant = await newTenant();
   const months = async () =>
     (await told(tenant, "report_ready")).map((alert) => alert.metadata["cohort_month"]);
@@ -228,7 +228,7 @@ test("the first report that is ready is the newest one; then every month that be
   assert.equal((await months()).length, 5);
 });
 
-test("each outage of a connection is reported once; an import of long ago is none", async () => {
+test("each outage of a connection is reported once; an old import is not an outage", async () => {
   const tenant = await newTenant();
   await importLamps(tenant, "2020-01-01T00:00:00Z");
   const connection = (source: string, kind: string, lastSyncedAt: string) => ({

@@ -59,7 +59,7 @@ test("a source that never synced is stale 36 hours after it was connected", () =
   assert.deepEqual(alert?.metadata, { source: "shopify", last_synced_at: null });
 });
 
-test("a sync that lies in the future is no outage", () =>
+test("a sync in the future is not an outage", () =>
   assert.equal(staleAlert(shopify, after(-30 * DAY_MS)), null));
 
 test("imported data has no connection that could be stale, whatever its name", () => {

@@ -39,10 +39,10 @@ const warn = (listings: ListingLines[], baseSoldDays = 240): EarlyWarning[] =>
 const named = (warnings: EarlyWarning[]) => warnings.map(({ kind, key }) => `${kind} ${key}`);
 const MANY = Array.from({ length: 14 }, (_, place) => 12 + place);
 
-test("M17: lines that come back at the usual rate are no warning", () =>
+test("M17: lines that come back at the usual rate raise no warning", () =>
   assert.deepEqual(warn([listing("A", { returned: [12, 20] }), listing("B")]), []));
 
-test("M17: far more than were expected at this age are one, in the window that says it best", () => {
+test("M17: far more than expected at this age raise one, about the window with the smallest p", () => {
   const [sku, product] = warn([listing("A", { returned: MANY }), listing("B")]);
   assert.deepEqual(
     [sku?.kind, sku?.key, sku?.windowDays, sku?.lines, sku?.returnedLines],
@@ -72,7 +72,7 @@ test("M17: the lines of one order are one event", () => {
   assert.deepEqual(warn([listing("A", { returned: MANY, orders }), listing("B")]), []);
 });
 
-test("M17: half as many again as expected is the least", () => {
+test("M17: a warning needs at least 1.5 times the expected lines", () => {
   const large = { linesPerDay: 2000, baseLines: 1e6, baseReturned: 1e5 };
   const returned = (count: number) => Array.from({ length: count }, () => 15);
   assert.deepEqual(warn([listing("A", { ...large, returned: returned(2600) }), listing("B")]), []);

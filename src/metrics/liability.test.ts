@@ -48,7 +48,7 @@ test("M21: units to come times the refund of one, in an interval of both uncerta
   });
 });
 
-test("M21: few units are filled up to 30 with those of the category, or of the store where that has few, too", () => {
+test("M21: few units are topped up to 30 with those of the category, or of the store if the category has few, too", () => {
   const few = [month(5, 20_000), month(5, 20_000)];
   const category = [month(20, 20_000), month(20, 20_000)];
   const rate = known(refundRate(few, category, SIX));

@@ -43,7 +43,7 @@ test("M9: anything but a plain decimal of the currency is refused", () => {
   assert.equal(minorFromDecimal("9".repeat(400), 2), null);
 });
 
-test("M9: minor units survive text", () => {
+test("M9: minor units are unchanged by conversion to text and back", () => {
   fc.assert(
     fc.property(minor, exponent, (amount, decimals) => {
       assert.equal(minorFromDecimal(decimalText(amount, decimals), decimals), amount + 0);

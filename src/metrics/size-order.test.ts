@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compareSizes, sizePlace } from "./size-order.ts";
 
-test("M22: sizes are in the order in which they grow, whatever they are written like", () => {
+test("M22: sizes are in ascending order, however they are written", () => {
   for (const inOrder of [
     ["XXXS", "2XS", "XS", "S", "S/M", "m", "L", "X-Large", "XXL", "3XL", "10"],
     ["26", "28/30", "28/32", "30", "30/30", "36"],
@@ -17,7 +17,7 @@ test("M22: sizes are in the order in which they grow, whatever they are written 
   }
 });
 
-test("M22: what is no size has no place", () => {
+test("M22: a value that is not a size has no place", () => {
   const others = ["", "/", "Red", "One size", "XM", "12 kg", "EU 38 UK", "1234", "٣"];
   for (const value of [...others, `${"x".repeat(5000)}l`]) {
     assert.equal(sizePlace(value), null, value.slice(0, 20));

@@ -44,22 +44,22 @@ test("M16: sold units must reach the workspace threshold", () => {
   assert.notEqual(spikeOf(monthsOf(10, 100, 40, 100), 100), null);
 });
 
-test("M16: a rise within the noise of few units is none", () =>
+test("M16: a rise that few units explain by chance is not a spike", () =>
   assert.equal(spikeOf(monthsOf(10, 100, 3, 20), 20), null));
 
-test("M16: a certain but small rise is none, 1.25 times the baseline is enough", () => {
+test("M16: a certain but small rise is not a spike; 1.25 times the baseline is", () => {
   assert.equal(spikeOf(monthsOf(100_000, 1_000_000, 124_999, 1_000_000), 20), null);
   assert.notEqual(spikeOf(monthsOf(100_000, 1_000_000, 125_000, 1_000_000), 20), null);
 });
 
-test("M16: the newest complete month is looked at, later open ones are not", () => {
+test("M16: the newest complete month is tested, later incomplete ones are not", () => {
   const calm = monthsOf(10, 100, 10, 100);
   const openMonth = { cohortMonth: newestMonth + 1, soldUnits: 100, returnedUnits: 90, isComplete: false };
   assert.equal(spikeOf([...calm, openMonth], 20), null);
   assert.equal(spikeOf([...monthsOf(10, 100, 40, 100), openMonth], 20)?.cohortMonth, newestMonth);
 });
 
-test("M16: an earlier spike is not told again once a newer month is complete", () => {
+test("M16: an earlier spike is not reported again once a newer month is complete", () => {
   const next = { cohortMonth: newestMonth + 1, soldUnits: 100, returnedUnits: 10, isComplete: true };
   assert.equal(spikeOf([...monthsOf(10, 100, 40, 100), next], 20), null);
 });
@@ -76,7 +76,7 @@ test("M16: all six months before must be there and complete", () => {
   }
 });
 
-test("M16: nothing sold before or now is no spike; nothing returned before can be one", () => {
+test("M16: there is no spike when nothing was sold before or now; there may be one when nothing was returned before", () => {
   assert.equal(spikeOf(monthsOf(0, 0, 40, 100), 20), null);
   assert.equal(spikeOf(monthsOf(10, 100, 0, 0), 0), null);
   assert.equal(spikeOf(monthsOf(0, 100, 0, 100), 20), null);
@@ -84,7 +84,7 @@ test("M16: nothing sold before or now is no spike; nothing returned before can b
   assert.equal(spikeOf([], 20), null);
 });
 
-test("M16: units that come back together are worth fewer, so that a rise has to be larger", () => {
+test("M16: units that come back together count as fewer, so that a rise has to be larger", () => {
   const risen = monthsOf(10, 100, 20, 100);
   assert.notEqual(spikeOf(risen, 20), null);
   assert.notEqual(spikeOf(risen, 20, 1.5), null);

@@ -28,7 +28,7 @@ test("a stopped transaction cancels its statement also where the pool has no oth
   await outcome;
 });
 
-test("a stop between two statements lets none follow", async () => {
+test("after a stop between two statements no other follows", async () => {
   const stop = new AbortController();
   const stopped = control.database.transaction(async (connection) => {
     stop.abort(REASON);
@@ -37,7 +37,7 @@ test("a stop between two statements lets none follow", async () => {
   await assert.rejects(stopped, REASON);
 });
 
-test("a stop that comes as the statement ends cancels nothing of the connection's next user", async () => {
+test("a stop at the end of a statement cancels nothing of the connection's next user", async () => {
   for (let round = 0; round < 30; round += 1) {
     const stop = new AbortController();
     const stopped = control.database.transaction(async (connection) => {

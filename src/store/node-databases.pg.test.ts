@@ -53,12 +53,12 @@ async function nameOf(database: Queryable): Promise<string | undefined> {
   return row?.name;
 }
 
-/** Asks again until the node answers for itself; the test's own limit ends a wait in vain. */
+/** Asks again until the node itself answers; the test's own time limit ends the wait otherwise. */
 async function untilDirect(): Promise<void> {
   while (nodes.of(NODE) === coordinator) await sleep(RETRY_MS / 10);
 }
 
-test("the coordinator answers for a node until the node has answered itself", async () => {
+test("the coordinator answers for a node until the node itself has answered", async () => {
   assert.equal(nodes.of(NODE), coordinator);
   await untilDirect();
   assert.equal(await nameOf(nodes.of(NODE)), "test-node");

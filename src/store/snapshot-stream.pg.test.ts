@@ -33,7 +33,7 @@ async function isIdle(): Promise<boolean> {
   return false;
 }
 
-test("a stream that is read has every byte, and gives its connection back", async () => {
+test("a stream that is read has every byte, and releases its connection", async () => {
   const body = await streamsOf({})(SHOP, (connection) => Promise.resolve(piecesOf(connection, 20)));
   assert.equal((await buffer(body)).length, 20 * PIECE.length);
   assert.ok(await isIdle());

@@ -24,7 +24,7 @@ test("every statement of a snapshot sees what the first one saw, and the next sn
   assert.equal(await control.database.snapshot(SHOP, countPlans), seen[0] + 1);
 });
 
-test("a snapshot writes nothing, and gives its connection back when a statement fails", async () => {
+test("a snapshot writes nothing, and releases its connection when a statement fails", async () => {
   const statement = { name: "test_add_plan", text: "insert into plan (plan_key) values ('never')" };
   await assert.rejects(
     control.database.snapshot(SHOP, (connection) => connection.rows(statement, [])),
@@ -37,7 +37,7 @@ test("a snapshot writes nothing, and gives its connection back when a statement 
   assert.ok((await control.database.snapshot(SHOP, countPlans)) > 0);
 });
 
-test("a connection that dies within a snapshot fails it alone", async () => {
+test("a connection that dies within a snapshot fails only that snapshot", async () => {
   const end = { name: "test_end", text: "select pg_terminate_backend(pg_backend_pid())" };
   await assert.rejects(
     control.database.snapshot(SHOP, async (connection) => {

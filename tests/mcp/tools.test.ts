@@ -4,7 +4,7 @@ import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
 import { INSTRUCTIONS, TOOLS } from "../../src/contract/tools.ts";
 
-/** The spec's seven tools: those a client may count on, in this order. */
+/** The spec's seven tools, in this order; clients rely on them. */
 const NAMES = [
   "list_entities",
   "get_summary",
@@ -47,7 +47,7 @@ for (const tool of TOOLS) {
   const takesMonths = "start_month" in inputSchema.properties;
 
   describe(tool.name, () => {
-    test("its title stands in both places, its annotations are all four, and there is nothing else", () => {
+    test("it has its title in both places, all four annotations, and no other members", () => {
       assert.deepEqual(Object.keys(tool), ["name", "title", "description", "inputSchema", "annotations"]);
       assert.match(tool.title, /^[A-Z]/u);
       assert.deepEqual(tool.annotations, {
@@ -77,7 +77,7 @@ for (const tool of TOOLS) {
       if (takesMonths) assert.match(tool.description, /order cohorts in UTC/u);
     });
 
-    test("its schema is one flat object that every client reads alike", () => {
+    test("its schema is one flat object that all clients read alike", () => {
       assert.deepEqual(Object.keys(inputSchema), ["type", "properties", "required", "additionalProperties"]);
       assert.equal(inputSchema.type, "object");
       assert.equal(inputSchema.additionalProperties, false);

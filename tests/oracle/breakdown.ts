@@ -12,7 +12,7 @@ const ROWS = 20;
 
 type Group = { key: string; figures: Figures; lines: LedgerLine[] };
 
-/** The section breakdown: the costliest keys, and a row for all other lines. Labels are not told: no rule is about them. */
+/** The section breakdown: the costliest keys, and a row for all other lines. Without labels, which no rule covers. */
 export function breakdownPart(question: Question) {
   const { store, ledger, selected, params } = question;
   const by = String(params["breakdownBy"] ?? "product");
@@ -128,10 +128,10 @@ function topReasonOf({ reasons, returned }: Figures): { reason: string; share: n
   return { reason: key.slice("stated ".length), share: rateOf(units, returned) };
 }
 
-/** Sizes of the random stores as they grow, then what is no size, then no value. */
+/** Sizes of the random stores in ascending order, then other values, then no value. */
 const SIZES = ["s", "m", "9.5", "10", "red", "blue", ""];
 
-/** M22: the first value that the line's variant has of the option, whatever the case. */
+/** M22: the first value of the option at the line's variant, ignoring the case of its name. */
 function keyIn(question: Question, line: LedgerLine, by: string): string | null {
   if (!by.startsWith("option:")) return keysOf(question, line)[by] ?? null;
   const found = line.options.find(([name]) => `option:${name}`.toLowerCase() === by.toLowerCase());
@@ -149,7 +149,7 @@ function keysOf({ ledger }: Question, line: LedgerLine): Record<string, string |
   };
 }
 
-/** M14: the first of the selectors that could that takes the lines of the row and no others, whenever they were sold. */
+/** M14: the first of the possible selectors that selects exactly the row's lines, whenever they were sold. */
 function selectorOf(question: Question, by: string, key: string): OracleParameters | null {
   const { ledger, selected, params } = question;
   const sold = ledger.lines.filter((line) => line.sold > 0);

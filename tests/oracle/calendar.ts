@@ -1,6 +1,6 @@
 const DAY_MS = 86_400_000;
 
-/** A loop over every line asks for few days, and often. */
+/** Loops over all lines convert few distinct days very often. */
 const days = new Map<string, number>();
 const texts = new Map<number, string>();
 

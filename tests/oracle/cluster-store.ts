@@ -8,8 +8,8 @@ const DAYS = 500;
 const FIRST_DAY = dayOf("2025-01-01");
 
 /**
- * Orders of several units that mostly come back whole: 200 returned ones of Tops and of the store, fewer of Shoes; one product
- * has no category, one SKU is sold as two products.
+ * Orders of several units that are mostly returned as a whole: at least 200 returned ones of Tops and of the store, fewer of Shoes; one
+ * product has no category, one SKU is sold as two products.
  */
 export function clusterStore(seed: number): OracleStore {
   const random = mulberry32(seed);

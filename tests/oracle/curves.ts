@@ -43,7 +43,7 @@ function daysOf(month: string): number[] {
   return daysFrom(dayOf(`${month}-01`), lastDayOf(month));
 }
 
-/** The most days after the last order day that all lie before the as-of day. */
+/** How many days after the month's last day are completely over on the as-of day. */
 function observedDays({ store }: Question, month: string): number {
   let days = 0;
   while (isDayComplete(store, lastDayOf(month), days + 1)) days += 1;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { OrderLineRow, OracleRestockType, OracleReturnStatus } from "./store.ts";
 
-/** Orders lie in these months, over two turns of the year; a request may ask for one more on either side. */
+/** Orders are in these months, over two turns of the year; a request may include one more month on either side. */
 export const FIRST_MONTH = "2024-11";
 export const LAST_MONTH = "2026-01";
 export const DAYS = 450;
@@ -9,7 +9,7 @@ export const DAYS = 450;
 /** Products that may have a row. */
 export const PRODUCT_IDS = ["p1", "p2", "p3", "p4"];
 
-/** What a line says of what was sold. */
+/** Members of a line that describe what was sold. */
 const LINE_WORDS: readonly Pick<OrderLineRow, "product_id" | "variant_id" | "sku" | "vendor">[] = [
   { product_id: "p1", variant_id: "v1", sku: "S1" },
   { product_id: "p1", variant_id: "v2", sku: "S2" },
@@ -46,17 +46,17 @@ const often = <Value>(common: Value, ...rare: Value[]): fc.Arbitrary<Value> =>
   fc.oneof({ arbitrary: fc.constant(common), weight: 6 }, { arbitrary: oneOf(...rare), weight: 1 });
 
 const TIMES = ["T12:00:00Z", "T00:00:00Z", "T23:59:59Z", "T23:30:00-05:00", "T00:30:00+02:00", "T12:00:00Z"];
-/** An instant some days after the first one, with one of several offsets; near midnight now and then. */
+/** An instant some days after the first one, with one of several UTC offsets; sometimes near midnight. */
 export const clock = oneOf(...TIMES);
 const lag = fc.oneof(oneOf(-1, 0, 14, 29, 30, 31, 44, 45, 46, 89, 90, 91), fc.integer({ min: 0, max: 130 }));
-/** Half of what happens, happens to two lines, so that their events and labels meet. */
+/** Half of all events are of two lines, so that events and labels coincide. */
 const lineIndex = fc.oneof(fc.nat({ max: 11 }), fc.nat({ max: 1 }));
 const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined, freq: 2 });
 
 export const lineDraft = fc.record({
   order: fc.nat({ max: 4 }),
   words: oneOf(...LINE_WORDS),
-  /** Half of the lines meet in two months. */
+  /** Half of the lines are in two months. */
   day: fc.oneof(fc.nat({ max: DAYS }), fc.integer({ min: 210, max: 260 })),
   clock,
   units: fc.oneof(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 1, max: 30 })),
@@ -66,7 +66,7 @@ export const lineDraft = fc.record({
     fc.record({ lag, clock, units: oneOf(1, 1, 2, 3, -1, -1, -2), cause: oneOf("edit", "exchange") }),
     { maxLength: 4 },
   ),
-  /** Days after the order and units, where the source says what it took back. */
+  /** Days after the order and units, if the source states reversals. */
   reversals: fc.option(
     fc.array(fc.tuple(fc.nat({ max: 100 }), fc.integer({ min: 1, max: 3 })), { minLength: 1, maxLength: 2 }),
     {
@@ -74,7 +74,7 @@ export const lineDraft = fc.record({
       freq: 1,
     },
   ),
-  /** Whether and how the value is known, in cents. */
+  /** How the value is given, in cents, if at all. */
   value: fc.oneof(
     { arbitrary: fc.record({ price: fc.integer({ min: 0, max: 9_999 }) }), weight: 12 },
     {
@@ -145,7 +145,7 @@ export const labelDraft = fc.record({
   line: lineIndex,
   target: oneOf("return", "shared return", "order", "both", "unknown return", "nothing known", "nothing"),
   lag,
-  /** Now and then a credit. */
+  /** Sometimes a credit. */
   cents: fc.oneof(
     { arbitrary: fc.integer({ min: 1, max: 1_200 }), weight: 6 },
     { arbitrary: fc.integer({ min: -400, max: -1 }), weight: 1 },
@@ -164,7 +164,7 @@ export const eventDraft = fc.record({
 });
 
 export const catalogueDraft = fc.record({
-  /** Whether a product has its own row, or is known from its variants and lines. */
+  /** Whether a product has its own row, or is only known from variants and lines. */
   isDescribed: fc.tuple(...PRODUCT_IDS.map(() => often(true, false))),
   vendors: fc.tuple(...PRODUCT_IDS.map(() => oneOf<string | undefined>("Acme", "Best", "other", undefined))),
   families: fc.tuple(...PRODUCT_IDS.map(() => oneOf<string | undefined>("Tops", "Shoes", undefined))),

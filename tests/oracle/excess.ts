@@ -5,7 +5,7 @@ import type { LedgerLine } from "./ledger.ts";
 import { nearest } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 
-/** M25: the twelve months before the first that are complete in the window; all are, where it has no end. */
+/** M25: of the twelve months before the first, those that are complete for the window; all of them if it is unlimited. */
 export function usualMonths({ store }: Question, first: string, windowDays: number | null): string[] {
   const latest = windowDays === null ? null : latestCompleteMonth(store, windowDays);
   const months: string[] = [];
@@ -15,7 +15,7 @@ export function usualMonths({ store }: Question, first: string, windowDays: numb
   return months;
 }
 
-/** M25, in minor units, for the lines of a row in any month, some of which count. */
+/** M25 in minor units; the lines of a row are of any month, and only some count. */
 export function excessMinor(
   { ledger }: Question,
   lines: readonly LedgerLine[],

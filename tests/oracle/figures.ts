@@ -12,7 +12,7 @@ export type Figures = {
   refundMinor: number;
   labelMinor: number;
   restockedCostMinor: number;
-  /** Whether the unit cost of anything sold is known. */
+  /** Whether any sold line has a known unit cost. */
   hasCost: boolean;
   returnedWithCost: number;
   lags: number[];
@@ -22,7 +22,7 @@ export type Figures = {
   returnedWithLabel: number;
 };
 
-/** M4, M7: adds up lines, one after the other, counting what lies inside the window (null = lifetime). */
+/** M4, M7: adds up lines, counting what is inside the window (null = lifetime). */
 export function figuresOf(lines: readonly LedgerLine[], windowDays: number | null): Figures {
   const sum = noFigures();
   const isInside = ({ lagDays }: { lagDays: number }): boolean =>

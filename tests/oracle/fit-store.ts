@@ -7,7 +7,7 @@ const ORDERS = 1200;
 const DAYS = 240;
 const FIRST_DAY = dayOf("2025-01-01");
 
-/** Product, variant, size option and its value; `u` is used. */
+/** Product, variant, size option and its value; `u` means used. */
 const VARIANTS = [
   ["t1", "t1s", "Size", "S"],
   ["t1", "t1m", "Size", "M"],
@@ -26,7 +26,7 @@ const VARIANTS = [
   ["c1", "c1r", "Colour", "Red"],
 ] as const;
 
-/** Of every product what comes back too small and too large, of 20 returns: seldom what is usual. */
+/** By product, how many of 20 returns are too small and too large: mostly unlike the usual share. */
 const MISFITS: Record<string, readonly [tooSmall: number, tooLarge: number]> = {
   t1s: [2, 2],
   t1m: [16, 1],
@@ -45,7 +45,7 @@ const MISFITS: Record<string, readonly [tooSmall: number, tooLarge: number]> = {
 const STATED = ["defect", "Defect", "odd", "Odd", "color", "not_as_described", "wrong item", "late", "other"];
 const REASONS = [...STATED, "", ""];
 
-/** Products that run small or large in some sizes, on the whole or not at all; orders of several sizes, and exchanges. */
+/** Products that run small or large in some sizes, in all or in none; orders of several sizes, and exchanges. */
 export function fitStore(seed: number): OracleStore {
   const random = mulberry32(seed);
   const upTo = (most: number): number => 1 + Math.floor(random() * most);

@@ -186,7 +186,7 @@ function figuresBySku(
   });
 }
 
-/** The SKU's own product; within a selection that does not hold it, the first that it holds. */
+/** The SKU's own product; if the selection does not contain it, the first product that it contains. */
 function shownProduct(
   { ledger: { catalogue }, selected }: Question,
   entry: OracleCatalogue["skus"][number],

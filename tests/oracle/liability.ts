@@ -13,7 +13,7 @@ export type LiabilityQuestion = {
 };
 export type NaiveLiability = { units: number; minor: number; low: number; high: number };
 
-/** M21 read a second time: of the outlook of a month, or of several together; null when nothing came back. */
+/** A second implementation of M21, from the outlook of a month or of several together; null when nothing came back. */
 export function liabilityRule(
   question: LiabilityQuestion,
 ): ((outlook: MonthOutlook) => NaiveLiability) | null {

@@ -1,4 +1,4 @@
-/** M6: rounded to 6 decimals, by whole numbers only; 0 when there is nothing to divide by. */
+/** M6: rounded to 6 decimals, in whole numbers only; 0 if the divisor is 0. */
 export function rateOf(part: number, whole: number): number {
   return whole === 0 ? 0 : nearest(BigInt(part) * 1_000_000n, BigInt(whole)) / 1_000_000;
 }
@@ -7,7 +7,7 @@ export function shareOf(part: number, whole: number): number | null {
   return whole === 0 ? null : rateOf(part, whole);
 }
 
-/** M6: the difference of two exact rates, a half going away from zero; null when either side sold nothing. */
+/** M6: the difference of two exact rates, halves rounded away from zero; null when either side sold nothing. */
 export function changeOf(
   now: { returned: number; sold: number },
   before: { returned: number; sold: number },
@@ -18,7 +18,7 @@ export function changeOf(
   return difference < 0 && size !== 0 ? -size : size;
 }
 
-/** The textbook form of the 95 % Wilson interval, to 6 decimals, of so many times fewer units. */
+/** The textbook form of the 95 % Wilson interval, to 6 decimals, with the units divided by the design effect. */
 export function wilsonOf(
   returned: number,
   sold: number,
@@ -60,7 +60,7 @@ export function amountOf(minor: number, currencyCode: string): number {
   return minor / 10 ** decimalsOf(currencyCode);
 }
 
-/** By code point, as `sort` wants it: the order of UTF-8 bytes is the same. */
+/** A comparison by code point for `sort`; UTF-8 bytes have the same order. */
 export function byCodePoint(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left), Buffer.from(right));
 }

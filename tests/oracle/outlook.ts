@@ -1,14 +1,14 @@
 import { lastDayOf, monthBefore, monthOf } from "./calendar.ts";
 import { logGamma, total } from "./numbers.ts";
 
-/** A line that sold units on a day; `back` are the units that came back by days after the order, ascending. Days from 1970-01-01. */
+/** A line that sold units on a day; `back` has the returned units by days after the order, ascending. Days from 1970-01-01. */
 export type OutlookLine = { day: number; units: number; back: { lag: number; units: number }[] };
 export type OutlookQuestion = {
   asOfDay: number;
   primaryDays: number;
   windowDays: number;
   own: readonly OutlookLine[];
-  /** Of the selection's category, where it has one, and of the store. */
+  /** Lines of the selection's category, if it has one, and of the store. */
   category: readonly OutlookLine[];
   store: readonly OutlookLine[];
 };
@@ -25,7 +25,7 @@ export type MonthOutlook = {
 
 const LEVEL = 0.8;
 
-/** M18 read a second time: the outlook of each month of `months`, by loops over lines; null where there is none. */
+/** A second implementation of M18: the outlook of each month of `months`, by loops over lines; null if there is none. */
 export function monthOutlooks(
   question: OutlookQuestion,
   months: readonly string[],
@@ -129,7 +129,7 @@ export function monthOutlooks(
   }
 }
 
-/** M18: several months of one selection together. */
+/** M18: the outlook of several months of one selection together. */
 export function togetherOf(months: readonly MonthOutlook[]): MonthOutlook {
   const end = (distances: number[]): number =>
     Math.sqrt(total(distances, (e) => e * e) / 2 + total(distances, (e) => e) ** 2 / 2);
@@ -145,7 +145,7 @@ export function togetherOf(months: readonly MonthOutlook[]): MonthOutlook {
   };
 }
 
-/** The smallest count with P(count or fewer) ≥ level: negative binomial of so much shape and mean, by its Gamma functions. */
+/** The smallest count with P(count or fewer) ≥ level, for a negative binomial with this shape and mean, by Gamma functions. */
 function quantile(level: number, shape: number, mean: number): number {
   if (mean === 0) return 0;
   const logP = Math.log(mean / (shape + mean));

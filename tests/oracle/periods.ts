@@ -5,14 +5,14 @@ import type { LedgerLine } from "./ledger.ts";
 import type { Question } from "./oracle.ts";
 import { countedMonths, isDayComplete, isMonthComplete, windowDaysOf } from "./selection.ts";
 
-/** What a row of a series is about: the days that it counts, and how the answer names them. */
+/** A row of a series: the days that it counts, and how the answer names them. */
 export type OraclePeriod = {
   days: ReadonlySet<number>;
   named: { cohort_month: string; period_start?: string };
   isComplete: boolean;
 };
 
-/** M26: walks day by day; a new row begins on a Monday, on the first of a month, or every day. Months are as ever. */
+/** M26: goes day by day; a new row begins on a Monday, on the first of a month, or every day. */
 export function periodsOf({ store, params }: Question): OraclePeriod[] {
   const [first, last] = [String(params["start_month"]), String(params["end_month"])];
   const windowDays = windowDaysOf(store, params);
@@ -39,7 +39,7 @@ export function periodsOf({ store, params }: Question): OraclePeriod[] {
     .filter(({ isComplete }) => isComplete || params["include_incomplete"] === true);
 }
 
-/** M6, M26: for a week or day, from its own orders. */
+/** M6, M26: the interval of a week or day, from its own orders. */
 export function intervalOfPeriod(
   question: Question,
   { sold, returned, lines }: { sold: number; returned: number; lines: readonly LedgerLine[] },

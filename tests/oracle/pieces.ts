@@ -6,7 +6,7 @@ const PIECES = 3;
 type FileName = keyof StoreFiles;
 type Row = Record<string, string | number | boolean | undefined>;
 
-/** What makes a row the same row; the later one of a file or folder counts. */
+/** Key columns: of rows with the same key, the last one in a file or folder counts. */
 const KEYS: Readonly<Record<FileName, string[]>> = {
   products: ["product_id"],
   variants: ["variant_id"],
@@ -20,7 +20,7 @@ const KEYS: Readonly<Record<FileName, string[]>> = {
 /** Files that may contain deleted rows. */
 const DELETABLE: readonly FileName[] = ["order_lines", "returns", "refunds", "return_labels", "sale_events"];
 
-/** How rows looked before they were edited: other values, and cells that were filled only later or no longer. */
+/** Rows before they were edited: other values, and cells that are filled only before or only after. */
 const BEFORE: Readonly<Record<FileName, Row[]>> = {
   products: [
     { family: "Old family", analytics_category: undefined, vendor: "Old vendor" },
@@ -63,7 +63,7 @@ const BEFORE: Readonly<Record<FileName, Row[]>> = {
   sale_events: [{ ends_on: "2027-01-01", skus: undefined }],
 };
 
-/** Rows that no rule covers, but whose effects must not depend on their order: SKUs and products that collide. */
+/** Rows that no rule covers, but whose effects must not depend on their order: colliding SKUs and products. */
 export function withAnomalies(files: StoreFiles): StoreFiles {
   const [first] = files.order_lines;
   const ordered_at = first?.ordered_at ?? "2025-01-01T00:00:00Z";
@@ -96,9 +96,8 @@ export function withAnomalies(files: StoreFiles): StoreFiles {
 }
 
 /**
- * The same store as several folders to import one after the other: rows in any order, some of them more than once,
- * some first as they were before an edit, some deleted in between, and some others that are deleted in the end.
- * Returns and refunds never come before their lines.
+ * The same store as several folders to import one after the other: rows in any order, some repeated, some first in an
+ * earlier version, some deleted in between, and others deleted in the end. Returns and refunds never come before their lines.
  */
 export function piecesOf(files: StoreFiles, seed: number): StoreFiles[] {
   const random = mulberry32(seed);
@@ -127,8 +126,8 @@ export function piecesOf(files: StoreFiles, seed: number): StoreFiles[] {
 }
 
 /**
- * Puts rows like those of the store, under ids of their own, into one folder and their deletion into a later one: lines
- * with returns and refunds that they take with them, and the other rows by themselves.
+ * Puts rows like those of the store, with new ids, into one folder and their deletion into a later one: lines, whose
+ * deletion also deletes their returns and refunds, and other rows.
  */
 function putDeleted(pieces: StoreFiles[], files: StoreFiles, random: () => number): void {
   const lines = Map.groupBy(latestRows(files, "order_lines"), lineKey);
@@ -148,7 +147,7 @@ function putDeleted(pieces: StoreFiles[], files: StoreFiles, random: () => numbe
   }
 }
 
-/** A return and a refund that nothing deletes but their line. */
+/** A return and a refund that are only deleted with their line. */
 function putOnDeletedLine(files: StoreFiles | undefined, line: Row): void {
   const { order_id, line_id } = line;
   const at = "2025-07-01T12:00:00Z";
@@ -166,7 +165,7 @@ function deletionOf(name: FileName, row: Row): Row {
   return { ...Object.fromEntries(KEYS[name].map((key) => [key, row[key]])), deleted: "true" };
 }
 
-/** The same rows in another order; of rows with the same key only the one that counts is left. */
+/** The same rows in another order; of rows with the same key only the one that counts is kept. */
 export function reordered(files: StoreFiles, seed: number): StoreFiles {
   const random = mulberry32(seed);
   const result: StoreFiles = { order_lines: [] };

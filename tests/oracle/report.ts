@@ -130,7 +130,7 @@ function trendRow(question: Question, { days, named, isComplete }: OraclePeriod)
   };
 }
 
-/** M8: most units first, then by the words; of equal words the stated reason first. */
+/** M8: most units first, then by text; of equal texts the stated reason first. */
 function reasonsPart({ reasons, returned }: Figures) {
   const groups = Object.values(Object.groupBy(reasons, ({ kind, reason }) => `${kind} ${reason}`));
   return groups
@@ -173,7 +173,7 @@ function timingPart({ lags }: Figures) {
   });
 }
 
-/** Request units by present state, whatever the window; shares of the returned units inside it. */
+/** Requested units by current state, independent of the window; shares of the returned units inside it. */
 function lifecyclePart(question: Question, months: readonly string[], figures: Figures) {
   const requests = linesIn(question, months).flatMap((line) => line.requests);
   const unitsIn = (status: string): number =>

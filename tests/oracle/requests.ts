@@ -11,11 +11,11 @@ const BREAKDOWNS = "vendor product option:size sku family option:Colour analytic
 const SKUS = ["S1", "S2", "S3", "U1", "U2", "GHOST", "LOOSE", "ODD", "other"];
 const PRODUCTS = ["p1", "p2", "p3", "p4", "ghost"].map((id) => `gid://import/Product/${id}`);
 const GROUPS = ["Tops", "Shoes", "Outdoor"];
-/** Months of which some are open, with others before to compare with. */
+/** Months of which some are open, with earlier ones to compare with. */
 const RECENT = { start_month: "2025-05", end_month: "2025-09" };
 const EVERYTHING = { start_month: "2024-10", end_month: "2026-02" };
 
-/** Every selection in every window, and for each selection all else that can be asked; the rest varies by seed. */
+/** Every selection in every window, and for each selection every other request; the rest varies by seed. */
 export function requestsFor(store: OracleStore, seed: number): OracleRequest[] {
   const chosen = <Value>(values: readonly Value[], step: number): Value =>
     values[(seed + step) % values.length] as Value;

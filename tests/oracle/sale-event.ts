@@ -6,7 +6,7 @@ import type { Question } from "./oracle.ts";
 import { isDayComplete, windowDaysOf } from "./selection.ts";
 import type { OracleSaleEvent, OracleStore } from "./store.ts";
 
-/** M15: the workspace's sale events by slug, the one asked for, and whether there is none of that slug. */
+/** M15: the workspace's sale events by slug, the requested one, and whether its slug is unknown. */
 export function saleEventParts(question: Question) {
   const { store, params } = question;
   const chosen = saleEventPart(question);
@@ -83,7 +83,7 @@ function yearEarlier(day: number): number {
   return dayOf(`${year}${text.slice(4) === "-02-29" ? "-02-28" : text.slice(4)}`);
 }
 
-/** Days whose window is still open are left out, unless the request includes them. */
+/** The days without those whose window is still open, unless the request includes them. */
 function closedDays({ store, params }: Question, days: readonly number[]): number[] {
   const windowDays = windowDaysOf(store, params);
   return days.filter((day) => params["include_incomplete"] === true || isDayComplete(store, day, windowDays));

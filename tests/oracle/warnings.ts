@@ -2,7 +2,7 @@ import { dayText } from "./calendar.ts";
 import { byCodePoint, logGamma, total } from "./numbers.ts";
 import type { MadeLine, WarningStore } from "./warning-store.ts";
 
-/** A warning as rule M17 reads, from a loop over the lines. */
+/** A warning by rule M17, from a loop over the lines. */
 export type OracleWarning = {
   kind: string;
   key: string;
@@ -60,13 +60,13 @@ export function oracleWarnings(
       return [name, { shares, rate: lags.length / lines.length }];
     }),
   );
-  /** What is usual for the lines of an entity. */
+  /** The prior for the lines of an entity. */
   const priorOf = (own: readonly Known[], past: readonly Known[]) => {
     const all = [...own, ...past];
     const usual = total(all, (line) => shareOf.get(line.category)?.rate ?? NaN) / all.length;
     return { own, shape: past.filter(isEvidence).length + 5, weight: past.length + 5 / usual };
   };
-  /** Its lines in a window, against that. */
+  /** Tests the lines in a window against the prior. */
   const judge = ({ own, shape, weight }: ReturnType<typeof priorOf>, windowDays: number) => {
     const window = own.filter(({ orderedDay }) => orderedDay > asOfDay - windowDays);
     const exposure = total(
@@ -135,7 +135,7 @@ export function oracleWarnings(
 
 export type OracleAnnouncement = OracleWarning & { episodeId: string };
 
-/** M17: tells of each day, the oldest first, what is announced of its warnings. */
+/** M17: returns which of a day's warnings are announced; called for each day, the oldest first. */
 export function createAnnouncer(): (
   warnings: readonly OracleWarning[],
   asOfDay: number,
@@ -204,7 +204,7 @@ function lagOf(line: MadeLine): number {
 }
 
 /**
- * P(Y ≥ count), Y Poisson over an exposure with a Gamma(shape, weight) rate: Simpson's rule over the logarithm of the rate,
+ * P(Y ≥ count) for Y Poisson over an exposure with a Gamma(shape, weight) rate: Simpson's rule over the logarithm of the rate,
  * twelve standard deviations to either side.
  */
 export function gammaPoissonTail(count: number, shape: number, weight: number, exposure: number): number {
@@ -241,7 +241,7 @@ function poissonTail(count: number, mean: number): number {
   return tail;
 }
 
-/** Each term of each step asks for one of a few. */
+/** Each term of each step needs one of a few values. */
 const logFactorials: number[] = [];
 
 function logFactorial(number: number): number {

@@ -14,7 +14,7 @@ export type StoredAuditEvent = {
 export type ControlDatabase = {
   database: Database;
   url: string;
-  /** For the test's own reading and writing. */
+  /** For the test's own statements. */
   pool: pg.Pool;
   /** Every recorded action, oldest first. */
   audit(): Promise<StoredAuditEvent[]>;

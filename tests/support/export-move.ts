@@ -15,7 +15,7 @@ import type { TestService } from "./service.ts";
 import { changeWorkspace, createTenant, type Tenant } from "./tenants.ts";
 import { makeFolder } from "./folder.ts";
 
-/** Stores of tests have fixed dates, independent of the day of the run. */
+/** Test stores have fixed dates, independent of the day of the run. */
 const AFTER_EVERY_ORDER = new Date("2100-01-01T00:00:00Z");
 
 /** Exports a workspace into a folder that is removed after `use`. */
@@ -78,7 +78,7 @@ const REQUESTS_AT_ONCE = 2;
 
 export type AskedExport = { path: string; params: Record<string, string> };
 
-/** Every endpoint but the feed of alerts and the list of tables, which counts alerts and syncs, with each value of each list, and with the entities that the store has most of. */
+/** Every endpoint except alerts and the list of tables, which counts alerts and syncs, with each value of each list, and with the entities that have the most lines. */
 export async function requestsOf(
   service: TestService,
   tenant: Pick<Tenant, "token">,
@@ -120,7 +120,7 @@ function variantsOf(endpoint: Endpoint, selector: Record<string, string>): Asked
   }).map((params) => ({ path: endpoint.path, params: { ...widest, ...params } }));
 }
 
-/** Asks both the same; every answer is equal but for what names the workspace and its sources. */
+/** Sends both the same requests; the answers are equal except for what names the workspace and its sources. */
 export async function assertSameAnswers(
   service: TestService,
   [one, other]: readonly [Pick<Tenant, "token">, Pick<Tenant, "token">],
@@ -140,7 +140,7 @@ export async function assertSameAnswers(
 
 const OF_ITS_WORKSPACE = ["organization_id", "shop_id", "shop_domain", "freshness"];
 
-/** The text without the members of meta that identify workspace and sources; a cursor is sealed for its workspace. */
+/** The text without the members of meta that identify workspace and sources; a cursor is encrypted for its workspace. */
 function comparable(text: string): string {
   if (!text.startsWith("{")) return text;
   const body = JSON.parse(text) as { meta?: Record<string, unknown> };

@@ -11,7 +11,7 @@ export type StoreTenant = Tenant & {
   ask: (path: string, params?: CallOptions["params"]) => Promise<CalledAnswer>;
 };
 
-/** A workspace without data and daily limit, of the usual settings or its own. */
+/** A workspace without data and without a daily limit, with the usual or given settings. */
 export async function createStoreTenant(
   service: TestService,
   own: Partial<StoreSettings> = {},
@@ -54,7 +54,7 @@ export async function setFullLeaderboards(
   await changePlan(service.database, tenant, { entitlements });
 }
 
-/** Stores of tests have fixed dates, independent of the day of the run. */
+/** Test stores have fixed dates, independent of the day of the run. */
 const AFTER_EVERY_ORDER = new Date("2100-01-01T00:00:00Z");
 
 /** Imports the rows as a folder, into a workspace in euros unless told otherwise; every row must be usable. */

@@ -29,10 +29,10 @@ export type ImportWorkspace = {
 };
 
 export const AS_OF = "2026-06-01T00:00:00Z";
-/** The moment at which folders are imported. */
+/** The time at which folders are imported. */
 export const NOW = "2026-07-01T00:00:00Z";
 
-/** What is computed from facts. */
+/** Tables computed from facts. */
 export const ROLLUP_TABLES = ["cohort", "listing", "sku_quarter", "sku_year", "group_day", "unmatched_label"];
 
 /** What becomes of an import, beside the documents of its orders. */

@@ -11,7 +11,7 @@ import { freePort } from "./free-port.ts";
 import { MCP_PATH, post, rpc } from "./mcp.ts";
 import type { Tenant } from "./tenants.ts";
 
-/** A service at an address of this machine that was known before it started. */
+/** A service whose address on this machine is known before it starts. */
 export async function startOauthService(
   options: Record<string, string> = {},
 ): Promise<TestService & { issuer: string }> {
@@ -30,7 +30,7 @@ export async function startOauthService(
 
 export type Member = { userId: string; cookie: string };
 
-/** Somebody who has just signed in, and is a member of workspaces. */
+/** A person who has just signed in, and is a member of these workspaces. */
 export async function createMember(
   { database }: TestService,
   tenants: readonly Tenant[],
@@ -50,7 +50,7 @@ export async function createMember(
 
 export const CALLBACK = "http://127.0.0.1:49152/callback";
 
-/** The address of the page that asks a person, of their only workspace or of whichever they choose. */
+/** The address of the consent page, of the person's only workspace or of one that they choose. */
 export const PAGE = /^\/w(?:\/([^/?]+)|\?page=)\/settings\/tokens\/connect\?request=([\w-]+)$/u;
 
 /** An app that a test drives by hand. */
@@ -64,7 +64,7 @@ export class App {
     this.clientId = clientId;
   }
 
-  /** Its request for consent, with what a test changes; null leaves a parameter out. */
+  /** The query of its request for consent, with the test's changes; null leaves a parameter out. */
   query(change: Record<string, string | null> = {}): string {
     const all: Record<string, string | null> = {
       response_type: "code",
@@ -91,7 +91,7 @@ export class App {
     return this.open(`/oauth/authorize?${query}`, cookie);
   }
 
-  /** What its request is answered with: where it leads to a workspace, or to the list of them, that page. */
+  /** The answer to its request; if that redirects to a workspace's page or to the list of workspaces, that page. */
   async ask(
     query: string,
     cookie = "",
@@ -103,7 +103,7 @@ export class App {
     return { status, location: headers.get("location"), headers, text: await response.text() };
   }
 
-  /** What the button of its page sends, of the workspace that the person chooses if they have several. */
+  /** Sends the form of the consent page, for the chosen workspace if the person has several. */
   async decide(
     cookie: string,
     fields: Record<string, string | readonly string[]>,
@@ -189,7 +189,7 @@ export class App {
   }
 }
 
-/** Where an app hears of the person's decision; it leads on to a page of another origin, as many do. */
+/** The app's redirect address; it redirects to a page of another origin, as many do. */
 export async function openCallback(
   context: TestContext,
 ): Promise<{ url: string; answer: Promise<URLSearchParams> }> {
@@ -215,7 +215,7 @@ export async function openCallback(
   return { url: `http://127.0.0.1:${port}/callback`, answer: promise };
 }
 
-/** What an SDK's transport keeps of its sign-in; `asked`: the page that it sends its person to. */
+/** The sign-in data that an SDK's transport stores; `asked`: the page to which it sends the person. */
 export function createProvider(redirectUrl: string) {
   const kept: { client?: never; tokens?: never; verifier?: string; asked?: URL } = {};
   return {
@@ -250,7 +250,7 @@ export type TokenAnswer = {
 
 let asked = 0;
 
-/** Registers metadata as they are, from a separate address by default. */
+/** Registers metadata unchanged, by default from a different address each time. */
 export async function register(
   issuer: string,
   body: unknown,

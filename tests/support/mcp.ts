@@ -5,7 +5,7 @@ import { createServer, type ServerOptions } from "../../src/http/server.ts";
 import { checkCommonHeaders, send, type WireAnswer } from "./service.ts";
 
 export type McpAnswer = WireAnswer & {
-  /** The JSON-RPC message of the body; its members are what the test looks for. */
+  /** The JSON-RPC message of the body. */
   message: {
     jsonrpc: string;
     id: unknown;
@@ -106,7 +106,7 @@ export function expectError(answer: McpAnswer, status: number, code: number, id:
   assert.match(answer.message.error?.message ?? "", /\w .*\.$/su, "a sentence");
 }
 
-/** A server of these operations and surfaces alone, for as long as `use` takes. */
+/** A server with only these operations and surfaces, while `use` runs. */
 export async function withServer(
   given: Pick<ServerOptions, "operations" | "surfaces">,
   use: (address: string) => Promise<void>,

@@ -13,13 +13,13 @@ import { randomUUIDv7 } from "node:crypto";
 import type { TestService } from "./service.ts";
 import type { Tenant } from "./tenants.ts";
 
-/** Receivers on this machine are allowed, and wait for little. */
+/** Receivers on this machine are allowed, with short time limits. */
 export const LOCAL_PUSH: PushOptions = {
   ...pushOptions({ pushNetworks: [["127.0.0.0", 8]], smtpUrl: null, smtpFrom: null }),
   timeoutMs: 2000,
 };
 
-/** A clock that tests move. */
+/** A clock that tests advance. */
 export type TestClock = { now: () => Date; forward(minutes: number): void };
 
 export function createClock(): TestClock {
@@ -77,7 +77,7 @@ export async function writeAlerts(
   }));
   await installation.database.transaction(async (connection) => {
     await lockWorkspace(connection, shopKey);
-    // One after the other: those of one statement may have the same moment, and are then in the order of their ids.
+    // One after the other: alerts of one statement may have the same time, and are then ordered by their ids.
     for (const row of rows) await insertAlerts(connection, shopKey, [row]);
   });
   return rows.map(({ alertId }) => alertId);
@@ -92,7 +92,7 @@ export function deliveryEnvironment(
   return { database, sealingKey: keys.sealingKey, push, consoleAddress: null, now, random: () => 0 };
 }
 
-/** One look of a worker: everything that is due is delivered, one endpoint after the other. */
+/** One check of a worker: everything due is delivered, one endpoint after the other. */
 export async function deliverAll(environment: DeliveryEnvironment): Promise<void> {
   const { database, now } = environment;
   for (const queued of await listQueuedPushes(database, now(), 100)) {

@@ -7,7 +7,7 @@ import type { TestService } from "./service.ts";
 
 export type ReportBody = { data: Required<ReportData>; meta: Record<string, unknown> };
 
-/** A workspace that holds the store; its reports are of 2024-03 to 2025-06 unless the parameters say otherwise. */
+/** A workspace with the store; reports are from 2024-03 to 2025-06 unless the parameters say otherwise. */
 export type ReportWorkspace = {
   tenant: StoreTenant;
   ask: (parameters: Record<string, string | boolean>) => Promise<ReportBody>;
@@ -56,7 +56,7 @@ export async function createReportWorkspace(service: TestService): Promise<Repor
   };
 }
 
-/** 500 lines over 18 months, always the same: used variants, lines without SKU, labels of all sorts, texts that are hard to write. */
+/** 500 lines over 18 months, always the same: used variants, lines without SKU, all kinds of labels, texts with special characters. */
 function reportFiles(): StoreFiles {
   const random = createRandom(7, "report");
   const lines = Array.from({ length: 500 }, (_, index) => {
@@ -104,7 +104,7 @@ function reportFiles(): StoreFiles {
     })),
     sale_events: [
       { slug: "summer", label: '@Summer "sale", big', starts_on: "2024-07-01", ends_on: "2024-07-14" },
-      // A SKU that is named twice counts once.
+      // A SKU listed twice counts once.
       {
         slug: "socks",
         label: "Socks\nonly",

@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** Every row of a shop that is served or that served rows are made from, by table, without the shop's key. */
+/** Every row of a shop that is served or that served rows are computed from, by table, without the shop's key. */
 export type ServedRows = Record<string, string[]>;
 
 const FACTS = "order_document order_line return_event booking_difference amount_refund return_request";

@@ -19,7 +19,7 @@ import { filledPath, pathNames, type Endpoint } from "../../src/contract/endpoin
 import { TABLES } from "../../src/contract/tables.ts";
 import { USUAL_PATH_VALUES } from "./requests.ts";
 
-/** An answer as it came over the wire. */
+/** An answer as received. */
 export type WireAnswer = { status: number; headers: Headers; text: string };
 
 type AnswerExpectation = {
@@ -30,7 +30,7 @@ type AnswerExpectation = {
   requestId: string | undefined;
 };
 
-// Repeated here rather than imported: what the specification promises, whatever the code says.
+// What the specification promises, repeated here rather than imported.
 const API_VERSION = "2026-07-05";
 const COMMON_HEADERS = {
   "cache-control": "private, no-store, no-cache, max-age=0, must-revalidate",
@@ -75,7 +75,7 @@ const schemas = new Map(
   ]),
 );
 
-/** Fails when any part of an answer (status, headers, body) is not as the contract says. */
+/** Fails if any part of an answer (status, headers, body) breaks the contract. */
 function checkAnswer(answer: WireAnswer, expected: AnswerExpectation): void {
   const endpoint = endpoints.get(expected.path);
   const where = `${expected.method} ${expected.path} answered ${answer.status}: ${answer.text.slice(0, 300)}`;
@@ -208,21 +208,21 @@ export type Body = {
 
 export type TestService = {
   address: string;
-  /** For the test's own reading and writing, past the service. */
+  /** For the test's own statements, past the service. */
   database: pg.Pool;
   databaseUrl: string;
   installation: Installation;
   keys: Keys;
   /** Every line the service logged. */
   logs: string[];
-  /** Asks the service; fails when the answer breaks the contract in any part. */
+  /** Sends a request; fails if the answer breaks the contract in any part. */
   call: ServiceCaller;
   stop(): Promise<void>;
 };
 
 export type ServiceCaller = (path: string, options?: CallOptions) => Promise<CalledAnswer>;
 
-/** The environment of a server on a test database: it serves by the roles, and commands run as the owner. */
+/** The environment of a server on a test database: it serves with the roles' logins, and commands run as the owner. */
 export function serviceEnvironment(databaseUrl: string): Record<string, string> {
   return {
     PORT: "0",
@@ -233,7 +233,7 @@ export function serviceEnvironment(databaseUrl: string): Record<string, string> 
   };
 }
 
-/** Starts the real service on its own database, with options of one's own too; `call` speaks HTTP to it. */
+/** Starts the real service on its own database, with the given options; `call` uses HTTP. */
 export async function startTestService(options: Record<string, string> = {}): Promise<TestService> {
   return startOn(await createTestDatabase(), options);
 }
@@ -247,7 +247,7 @@ export async function startSeededService<Known>(
   return { service: await startOn(database, options), known: database.known };
 }
 
-/** The same on a database that is there already; stopping the service drops it. */
+/** The same on an existing database; stopping the service drops it. */
 export async function startOn(
   testDatabase: TestDatabase,
   options: Record<string, string>,
@@ -289,14 +289,14 @@ export async function startBeside(
   return { ...server, stop };
 }
 
-/** A small pool that outlives the ends of its idle connections. */
+/** A small pool that survives the loss of its idle connections. */
 export function openTestPool(url: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max: 3 });
   pool.on("error", () => {});
   return pool;
 }
 
-/** One request over a kept connection, whose redirects are not followed: `fetch` takes several times as long. */
+/** One request over a kept connection, without following redirects: `fetch` takes several times as long. */
 export function send(
   address: string,
   { body, ...options }: { method?: string; headers: Record<string, string>; body?: string | Uint8Array },
@@ -313,7 +313,7 @@ export function send(
   });
 }
 
-/** A function that asks one server and holds each answer to the contract. */
+/** A function that sends requests to one server and checks each answer against the contract. */
 export function createCaller(address: string): ServiceCaller {
   return async (path, options = {}) => {
     const method = options.method ?? "GET";
