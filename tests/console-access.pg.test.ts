@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { request, type IncomingHttpHeaders } from "node:http";
 import { after, before, test } from "node:test";
-import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
+import { makeUserLink, openPage, postForm, signInAs } from "./support/console-person.ts";
 import { openRaw } from "./support/raw-http.ts";
-import { startTestService, type TestService } from "./support/service.ts";
+import { send, startTestService, type TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 
 let service: TestService;
@@ -15,29 +14,14 @@ before(async () => {
 });
 after(() => Promise.all([service.stop(), published.stop()]));
 
-type Sent = { status: number; headers: IncomingHttpHeaders; text: string };
+const get = (path: string, headers: Record<string, string> = {}, to = service) =>
+  send(to.address + path, { headers });
 
-/** A request with any Host, which fetch would not send; a body makes it a POST of a form. */
-async function send(
-  to: TestService,
-  path: string,
-  headers: Record<string, string>,
-  body?: string,
-): Promise<Sent> {
-  const form = body === undefined ? {} : { "content-type": "application/x-www-form-urlencoded" };
-  const method = body === undefined ? "GET" : "POST";
-  return new Promise((resolve, reject) => {
-    const sent = request(`${to.address}${path}`, { method, headers: { ...form, ...headers } }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-      response.on("end", () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
-      );
-    });
-    sent.on("error", reject);
-    sent.end(body);
-  });
-}
+/** A form that has no headers of a browser but these. */
+const post = (path: string, given: Record<string, string>, body: string, to = service) => {
+  const headers = { "content-type": "application/x-www-form-urlencoded", ...given };
+  return send(to.address + path, { method: "POST", headers, body });
+};
 
 const PAGES = ["/", "/enter", "/sign-in", "/w", "/me", "/confirm"];
 
@@ -53,7 +37,7 @@ const HEADERS = {
 
 test("every page carries the headers of the console, and is stored nowhere", async () => {
   for (const path of PAGES) {
-    const { headers } = await fetch(`${service.address}${path}`, { redirect: "manual" });
+    const { headers } = await get(path);
     // A window that an app has opened passes through these two, and stays the app's.
     const opener = ["/sign-in", "/confirm"].includes(path)
       ? { "cross-origin-opener-policy": "unsafe-none" }
@@ -68,18 +52,10 @@ test("every page carries the headers of the console, and is stored nowhere", asy
 
 test("signed out, / and /sign-in say how to get a link, and /w leads there", async () => {
   for (const path of ["/", "/sign-in"]) {
-    const text = await (await fetch(`${service.address}${path}`)).text();
-    assert.match(text, /\.\/returns user link/u);
+    assert.match((await get(path)).text, /\.\/returns user link/u);
   }
-  const chooser = await fetch(`${service.address}/w`, { redirect: "manual" });
+  const chooser = await get("/w");
   assert.deepEqual([chooser.status, chooser.headers.get("location")], [303, "/sign-in"]);
-});
-
-test("the page of a link holds a form that a press sends, and nothing inline", async () => {
-  const text = await (await fetch(`${service.address}/enter`)).text();
-  assert.match(text, /<form method="post" action="\/enter">/u);
-  assert.equal(text.match(/<button/gu)?.length, 1);
-  assert.doesNotMatch(text, /<script(?![^>]*src=)|<style|style=|onclick/u);
 });
 
 test("a link counts the same when all of it is pasted", async () => {
@@ -92,22 +68,22 @@ test("another Host gets one page with the ways that lead to the console, and no 
   const { port } = new URL(service.address);
   for (const host of ["evil.example", `evil.example:${port}`, "192.168.1.2"]) {
     for (const path of PAGES) {
-      const { status, text, headers } = await send(service, path, { host, cookie });
+      const { status, text, headers } = await get(path, { host, cookie });
       assert.equal(status, 403, path);
       assert.ok(text.includes(`ssh -L ${port}:localhost:${port}`), path);
       assert.match(text, /PUBLIC_URL/u);
-      assert.equal(headers["content-security-policy"], HEADERS["content-security-policy"]);
+      assert.equal(headers.get("content-security-policy"), HEADERS["content-security-policy"]);
     }
   }
-  assert.equal((await send(service, "/w", { host: `localhost:${port}`, cookie })).status, 200);
-  assert.equal((await send(service, "/w", { host: "[::1]", cookie })).status, 200);
+  assert.equal((await get("/w", { host: `localhost:${port}`, cookie })).status, 200);
+  assert.equal((await get("/w", { host: "[::1]", cookie })).status, 200);
 });
 
 test("the API, its guides and the probes answer under every Host", async () => {
   const { token } = await createTenant(service.database);
   const headers = { host: "any.example", authorization: `Bearer ${token}` };
   for (const path of ["/api/v1/alerts", "/docs", "/healthz"]) {
-    assert.equal((await send(service, path, headers)).status, 200, path);
+    assert.equal((await get(path, headers)).status, 200, path);
   }
 });
 
@@ -127,31 +103,31 @@ test("a form that none of our pages sent changes nothing", async () => {
   const { host } = new URL(service.address);
   for (const headers of FORGED) {
     for (const path of ["/enter", "/sign-out"]) {
-      const answer = await send(service, path, { host, cookie, ...headers }, `secret=${secret}`);
+      const answer = await post(path, { host, cookie, ...headers }, `secret=${secret}`);
       assert.equal(answer.status, 403, `${path} ${JSON.stringify(headers)}`);
-      assert.equal(answer.headers["set-cookie"], undefined);
+      assert.equal(answer.headers.get("set-cookie"), null);
     }
   }
   const evil = { host: "evil.example", origin: "http://evil.example", "sec-fetch-site": "same-origin" };
-  assert.equal((await send(service, "/enter", evil, `secret=${secret}`)).status, 403);
-  assert.equal((await send(service, "/w", { host, cookie })).status, 200, "still signed in");
+  assert.equal((await post("/enter", evil, `secret=${secret}`)).status, 403);
+  assert.equal((await get("/w", { host, cookie })).status, 200, "still signed in");
   assert.equal((await postForm(service, "/enter", { secret })).status, 303, "still unused");
 });
 
 test("an action allows POST alone, and a page GET alone", async () => {
-  const signOut = await fetch(`${service.address}/sign-out`);
+  const signOut = await get("/sign-out");
   assert.deepEqual([signOut.status, signOut.headers.get("allow")], [405, "POST"]);
   for (const path of ["/", "/me", "/operator/people"]) {
     const posted = await postForm(service, path, {});
     assert.deepEqual([posted.status, posted.headers.get("allow")], [405, "GET, HEAD"], path);
   }
-  const put = await fetch(`${service.address}/enter`, { method: "PUT" });
+  const put = await send(`${service.address}/enter`, { method: "PUT", headers: {} });
   assert.deepEqual([put.status, put.headers.get("allow")], [405, "GET, HEAD, POST"]);
 });
 
 test("an address of a workspace allows GET and POST, whatever it is called", async () => {
   for (const path of ["/w/", "/w/shop.example", "/w/shop.example/report?window=90d", "/w/a/b/c"]) {
-    const put = await fetch(`${service.address}${path}`, { method: "PUT" });
+    const put = await send(service.address + path, { method: "PUT", headers: {} });
     assert.deepEqual([put.status, put.headers.get("allow")], [405, "GET, HEAD, POST"], path);
   }
   assert.equal((await postForm(service, "/wx", {})).status, 404);
@@ -160,7 +136,7 @@ test("an address of a workspace allows GET and POST, whatever it is called", asy
 test("an address that holds a control character names nothing", async () => {
   const cookie = await signInAs(service, { name: "Controlled" });
   for (const shop of ["%00", "a%00b", "%0a", "%7f", "%c2%85"]) {
-    const { status, headers } = await fetch(`${service.address}/w/${shop}/report`, { headers: { cookie } });
+    const { status, headers } = await get(`/w/${shop}/report`, { cookie });
     assert.equal(status, 404, shop);
     assert.match(headers.get("content-type") ?? "", /^text\/html/u, shop);
   }
@@ -204,32 +180,28 @@ test("a request with two Hosts, or of * unless it is OPTIONS, is refused", async
 
 test("a body that is no form, or a long one, is refused", async () => {
   const headers = { host: new URL(service.address).host, origin: service.address };
-  assert.equal((await send(service, "/enter", headers, `secret=${"A".repeat(20_000)}`)).status, 413);
+  assert.equal((await post("/enter", headers, `secret=${"A".repeat(20_000)}`)).status, 413);
   const json = { ...headers, "content-type": "application/json" };
-  assert.equal((await send(service, "/enter", json, "{}")).status, 415);
+  assert.equal((await post("/enter", json, "{}")).status, 415);
 });
 
 test("with an https PUBLIC_URL the console has that host, over https for a year, and a link opens nothing but a passkey", async () => {
   const own = { host: "returns.example" };
   for (const path of ["/", "/enter", "/sign-in"]) {
-    const { status, text, headers } = await send(published, path, own);
+    const { status, text, headers } = await get(path, own, published);
     assert.equal(status, 200);
     assert.match(text, /data-passkey="(?:get|create)"/u, path);
     assert.equal(text.match(/<button/gu)?.length, 1, path);
-    assert.equal(headers["strict-transport-security"], "max-age=31536000; includeSubDomains");
+    assert.equal(headers.get("strict-transport-security"), "max-age=31536000; includeSubDomains");
   }
-  const local = await send(published, "/", { host: new URL(published.address).host });
+  const local = await get("/", { host: new URL(published.address).host }, published);
   assert.equal(local.status, 403);
   assert.match(local.text, /href="https:\/\/returns\.example"/u);
   const { secret } = await makeUserLink(published);
-  const posted = await send(
-    published,
-    "/enter",
-    { ...own, origin: "https://returns.example" },
-    `secret=${secret}`,
-  );
+  const ours = { ...own, origin: "https://returns.example" };
+  const posted = await post("/enter", ours, `secret=${secret}`, published);
   assert.equal(posted.status, 403);
-  assert.equal(posted.headers["set-cookie"], undefined);
+  assert.equal(posted.headers.get("set-cookie"), null);
   const { rows } = await published.database.query("select from console_link where used_at is null");
   assert.equal(rows.length, 1, "still unused");
 });
@@ -238,12 +210,11 @@ test("several workspaces are chosen from, and / leads to the one looked at last"
   const [first, second] = [await createTenant(service.database), await createTenant(service.database)];
   const cookie = await signInAs(service, { name: "Agency", shopDomain: first.shopDomain });
   await makeUserLink(service, { name: "Agency", shopDomain: second.shopDomain });
-  const home = (): Promise<Response> =>
-    fetch(`${service.address}/`, { redirect: "manual", headers: { cookie } });
+  const home = () => openPage(service, "/", cookie);
   assert.equal((await home()).headers.get("location"), "/w");
-  const text = await (await fetch(`${service.address}/w`, { headers: { cookie } })).text();
+  const { text } = await openPage(service, "/w", cookie);
   for (const { shopDomain } of [first, second]) assert.ok(text.includes(`href="/w/${shopDomain}"`));
-  await fetch(`${service.address}/w/${second.shopDomain}`, { headers: { cookie } });
+  await openPage(service, `/w/${second.shopDomain}`, cookie);
   assert.equal((await home()).headers.get("location"), `/w/${second.shopDomain}`);
   await service.database.query("delete from workspace_member where shop_key = $1", [second.shopKey]);
   assert.equal((await home()).headers.get("location"), `/w/${first.shopDomain}`);
@@ -252,11 +223,10 @@ test("several workspaces are chosen from, and / leads to the one looked at last"
 test("without a console / leads to the guides, and its other paths are nothing", async () => {
   const without = await startTestService({ CONSOLE: "off" });
   try {
-    const home = await fetch(`${without.address}/`, { redirect: "manual" });
+    const home = await get("/", {}, without);
     assert.deepEqual([home.status, home.headers.get("location")], [302, "/docs"]);
-    for (const path of ["/enter", "/sign-in", "/w", "/me", "/confirm", "/assets/enter.js"]) {
-      assert.equal((await fetch(`${without.address}${path}`)).status, 404, path);
-    }
+    for (const path of ["/enter", "/sign-in", "/w", "/me", "/confirm", "/assets/enter.js"])
+      assert.equal((await get(path, {}, without)).status, 404, path);
     assert.equal((await postForm(without, "/sign-out", {})).status, 404);
   } finally {
     await without.stop();

@@ -8,7 +8,9 @@ import { promisify } from "node:util";
 import { valueAt } from "../src/console/figure.ts";
 import { PAGES } from "../src/console/registry.ts";
 import { runClientProgram, runPasted } from "./support/command.ts";
+import { unescaped } from "./support/page-figures.ts";
 import { scene } from "./support/scene.ts";
+import { send } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { makeFolder } from "./support/folder.ts";
 
@@ -73,12 +75,6 @@ async function boxOf(path: string): Promise<Boxed[]> {
   }));
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
-
-function unescaped(text: string): string {
-  return text.replaceAll(/&(amp|lt|gt|quot|#39);/gu, (_match, name: string) => ENTITIES[name] ?? "");
-}
-
 function exact(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? null);
 }
@@ -109,10 +105,9 @@ for (const view of VIEWS) {
 
 test("the address of each request of the overview is the one that its curl asks", async () => {
   for (const { path, forms } of await boxOf("")) {
-    const response = await fetch(`${service.address}${path}`, {
-      headers: { authorization: `Bearer ${tenant.token}` },
-    });
+    const headers = { authorization: `Bearer ${tenant.token}` };
+    const { text } = await send(`${service.address}${path}`, { headers });
     const curled = (await PROGRAMS["curl"]?.({ name: "", path, forms, figures: [] })) as { data: unknown };
-    assert.deepEqual(curled.data, ((await response.json()) as { data: unknown }).data);
+    assert.deepEqual(curled.data, (JSON.parse(text) as { data: unknown }).data);
   }
 });

@@ -8,9 +8,10 @@ import { textInput } from "../src/actions/field.ts";
 import { connectSource, listSources } from "../src/actions/sources/connect.ts";
 import type { Actor } from "../src/actions/actor.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
+import { wordsOf } from "./support/page-figures.ts";
+import { scene } from "./support/scene.ts";
 import { startTestService } from "./support/service.ts";
-import { auditOf, newShop, SOURCES, wordsOf } from "./support/source-pages.ts";
-import type { Tenant } from "./support/tenants.ts";
+import type { TenantOptions } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 import { rowsOf } from "./support/webhooks.ts";
 
@@ -20,10 +21,16 @@ const service = use(startTestService);
 const shop = use(() => startShopifySimulator({ orders: 10, products: 3 }));
 const shipStation = use(startShipStationSimulator);
 
+const SOURCES = "/settings/sources";
 const WRONG_TOKEN = "shpat_wrong_token_of_nobody";
 
-const connectionsOf = ({ shopKey }: Tenant) =>
-  rowsOf<{ source: string }>(service, "data_source", shopKey, "source, is_connection");
+/** A workspace with an owner who is signed in. */
+async function newShop(options: TenantOptions = {}) {
+  const { shopKey, shopDomain, audit, member } = await scene({ on: service, ...options });
+  const connections = () =>
+    rowsOf<{ source: string }>(service, "data_source", shopKey, "source, is_connection");
+  return { shopDomain, audit, connections, ...(await member()) };
+}
 
 const shopify = (fields: Record<string, string> = {}) => ({
   shop: shop.options.domain,
@@ -33,8 +40,8 @@ const shopify = (fields: Record<string, string> = {}) => ({
 });
 
 test("a source's refusal is shown in its own words at the form, which keeps all but the secret", async () => {
-  const { tenant, post } = await newShop(service);
-  const stored = await connectionsOf(tenant);
+  const { post, audit, connections } = await newShop();
+  const stored = await connections();
   const cases = [
     [{ "secret-accessToken": WRONG_TOKEN }, 409, /Shopify rejected this access token for/u],
     [{ address: "http://127.0.0.1:9" }, 409, /did not answer in 3 tries, the last one: no connection\./u],
@@ -54,32 +61,31 @@ test("a source's refusal is shown in its own words at the form, which keeps all 
   ] as const;
   for (const [fields, status, sentence] of cases) {
     const sent = shopify({ "option-usedConditions": "Used\nSo <b>so", ...fields });
-    const response = await post(`${SOURCES}/shopify/connect`, sent);
-    const text = await response.text();
-    assert.equal(response.status, status, text);
+    const { status: answered, text } = await post(`${SOURCES}/shopify/connect`, sent);
+    assert.equal(answered, status, text);
     assert.match(wordsOf(text), sentence);
+    assert.ok(text.includes(`value="${sent.address}"`), "the address is kept");
     assert.ok(text.includes("Used\nSo &lt;b&gt;so</textarea>"), "the option is kept");
     assert.ok(!text.includes(sent["secret-accessToken"]) || "shop" in fields, "the secret is not shown");
   }
-  assert.deepEqual(await connectionsOf(tenant), stored);
-  assert.deepEqual(await auditOf(service, tenant), []);
+  assert.deepEqual(await connections(), stored);
+  assert.deepEqual(await audit(), []);
 });
 
 test("a shop of another currency is not connected", async () => {
-  const { tenant, post } = await newShop(service, { currencyCode: "USD" });
-  const response = await post(`${SOURCES}/shopify/connect`, shopify());
-  assert.equal(response.status, 409);
-  assert.match(await response.text(), /sells in EUR, but the workspace .* uses USD/u);
-  assert.equal((await connectionsOf(tenant)).length, 1);
+  const { post, connections } = await newShop({ currencyCode: "USD" });
+  const { status, text } = await post(`${SOURCES}/shopify/connect`, shopify());
+  assert.equal(status, 409);
+  assert.match(text, /sells in EUR, but the workspace .* uses USD/u);
+  assert.equal((await connections()).length, 1);
 });
 
 test("a token connects the shop, requests its run, and the next page shows its webhooks", async () => {
-  const own = await newShop(service);
-  const { tenant, post, follow, page } = own;
+  const { shopDomain, audit, get, post, follow } = await newShop();
   const fields = shopify({ "secret-clientSecret": "secret_of_the_app", "option-familyTagPrefix": "family:" });
   const response = await post(`${SOURCES}/shopify/connect`, fields);
-  assert.equal(response.headers.get("location"), `/w/${tenant.shopDomain}${SOURCES}/shopify/progress`);
-  const words = await follow(response);
+  assert.equal(response.location, `${SOURCES}/shopify/progress`);
+  const words = wordsOf((await follow(response)).text);
   assert.match(words, /Shopify is connected to simulated-shop\.myshopify\.com, and is synced from now on\./u);
   assert.match(
     words,
@@ -87,20 +93,20 @@ test("a token connects the shop, requests its run, and the next page shows its w
   );
   assert.match(words, /No worker is running, so nothing is read\./u);
   assert.match(words, /Waiting to read everything/u);
-  const [event, ...more] = await auditOf(service, tenant);
+  const [event, ...more] = await audit();
   assert.equal(event?.action, "source.connect");
   assert.equal(event.detail["familyTagPrefix"], "family:");
   assert.equal(event.before, null);
   assert.equal(more.length, 0);
 
-  const form = (await page(`${SOURCES}/shopify/connect`)).text;
+  const form = (await get(`${SOURCES}/shopify/connect`)).text;
   assert.match(form, /value="family:"/u);
   const told = [
     ...service.logs,
     form,
-    (await page(SOURCES)).text,
-    (await page(`${SOURCES}/shopify`)).text,
-    JSON.stringify(await auditOf(service, tenant)),
+    (await get(SOURCES)).text,
+    (await get(`${SOURCES}/shopify`)).text,
+    JSON.stringify(await audit()),
   ].join("");
   for (const secret of [shop.token, "secret_of_the_app", WRONG_TOKEN]) {
     assert.ok(!told.includes(secret), secret);
@@ -108,49 +114,47 @@ test("a token connects the shop, requests its run, and the next page shows its w
 
   const again = await post(`${SOURCES}/shopify/connect`, shopify({ "option-familyTagPrefix": "" }));
   assert.equal(again.status, 303);
-  const [, renewed] = await auditOf(service, tenant);
+  const [, renewed] = await audit();
   assert.equal(renewed?.before?.["familyTagPrefix"], "family:");
   assert.equal(renewed?.detail["familyTagPrefix"], null);
 
-  const other = await newShop(service);
-  const taken = await other.post(`${SOURCES}/shopify/connect`, shopify());
-  const sentence = await taken.text();
-  assert.match(sentence, /is already connected to another workspace of this service\./u);
-  assert.ok(!sentence.includes(tenant.shopDomain));
+  const taken = await (await newShop()).post(`${SOURCES}/shopify/connect`, shopify());
+  assert.match(taken.text, /is already connected to another workspace of this service\./u);
+  assert.ok(!taken.text.includes(shopDomain));
 });
 
 test("a label source is connected by its key", async () => {
-  const { tenant, post, follow, page } = await newShop(service);
+  const { connections, get, post } = await newShop();
   const path = `${SOURCES}/shipstation/connect`;
   const refused = await post(path, { address: shipStation.url, "secret-apiKey": "wrong" });
-  assert.match(await refused.text(), /ShipStation does not accept this API key \(status 401\)/u);
-  const words = await follow(
-    await post(path, { address: shipStation.url, "secret-apiKey": shipStation.apiKey }),
-  );
-  assert.match(words, /ShipStation is connected, and is synced from now on\./u);
-  assert.ok(!(await page(path)).text.includes(shipStation.apiKey));
+  assert.match(refused.text, /ShipStation does not accept this API key \(status 401\)/u);
+  const { done } = await post(path, { address: shipStation.url, "secret-apiKey": shipStation.apiKey });
+  assert.match(done ?? "", /ShipStation is connected, and is synced from now on\./u);
+  assert.ok(!(await get(path)).text.includes(shipStation.apiKey));
   assert.deepEqual(
-    (await connectionsOf(tenant)).map(({ source }) => source),
+    (await connections()).map(({ source }) => source),
     ["csv", "shipstation"],
   );
 });
 
 test("an approval needs an app, and says what it takes", async () => {
-  const { page, post } = await newShop(service);
-  const { text } = await page(`${SOURCES}/shopify/connect`);
-  assert.match(text, /SHOPIFY_CLIENT_ID/u);
-  const response = await post(`${SOURCES}/shopify/link`, { shop: shop.options.domain, address: shop.url });
-  assert.equal(response.status, 409);
-  assert.match(await response.text(), /Set PUBLIC_URL, SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET/u);
+  const { get, post } = await newShop();
+  assert.match((await get(`${SOURCES}/shopify/connect`)).text, /SHOPIFY_CLIENT_ID/u);
+  const { status, text } = await post(`${SOURCES}/shopify/link`, {
+    shop: shop.options.domain,
+    address: shop.url,
+  });
+  assert.equal(status, 409);
+  assert.match(text, /Set PUBLIC_URL, SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET/u);
 });
 
 test("if others can reach the console, a source cannot have an address of the server's own machine", async () => {
-  const { tenant } = await newShop(service);
+  const { shopDomain } = await scene({ on: service });
   const { keys } = service;
   const { database } = service.installation;
   const session = { userId: randomUUID(), sessionHash: Buffer.alloc(32) };
   const actor: Actor = { name: "user", origin: null, standing: "owner", isFresh: true, session };
-  const workspace = await requireWorkspace(database, tenant.shopDomain);
+  const workspace = await requireWorkspace(database, shopDomain);
   const connecting = { publicUrl: "https://returns.example", app: null };
   const caller = { database, keys, connecting, actor, workspace, now: new Date() };
   for (const { source, key } of listSources()) {

@@ -4,8 +4,9 @@ import { exportReport } from "../src/contract/export-report.ts";
 import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
 import { report } from "../src/contract/report.ts";
 import { recordStatements, type AskedStatements } from "./support/asked-statements.ts";
-import { signInAs } from "./support/console-person.ts";
+import { openPage, signInAs } from "./support/console-person.ts";
 import { ALL_PATHS, ALL_VIEWS, FILE_PATHS, MONTHS, PAGE_PATHS } from "./support/console-pages.ts";
+import { wordsOf } from "./support/page-figures.ts";
 import { visitorOf } from "./support/scene.ts";
 import { execute, urlOfDatabase } from "./support/server.ts";
 import { startTestService, type TestService } from "./support/service.ts";
@@ -81,8 +82,7 @@ test("a used-up quota and a failed source stop no page, and are told", async () 
   assert.deepEqual([await apiStatus(report), await apiStatus(report)], [200, 429]);
   await expectAll(200, [...ALL_PATHS, ...SECTIONS, "/products?type=all", "/cohorts?period=all"]);
   assert.match((await get("")).text, /The last attempt failed; it will be retried/u);
-  const usage = (await get("/settings/usage")).text.replaceAll(/<[^>]+>/gu, " ").replaceAll(/\s+/gu, " ");
-  assert.match(usage, /Used 1 of 1 requests/u);
+  assert.match(wordsOf((await get("/settings/usage")).text), /Used 1 of 1 requests/u);
   assert.equal(await countedRequests(database, tenant), 1);
   await changePlan(database, tenant, { dailyQuota: 1000 });
   await setSource("ok");
@@ -130,7 +130,7 @@ test("a page keeps its session alive, writing at most every five minutes, and / 
   for (const { shopDomain } of [tenant, other]) {
     assert.equal((await get("", own, shopDomain)).status, 200);
     assert.deepEqual(await idleHours(), [12, 2]);
-    const home = await fetch(`${service.address}/`, { redirect: "manual", headers: { cookie: own } });
+    const home = await openPage(service, "/", own);
     assert.equal(home.headers.get("location"), `/w/${shopDomain}`);
   }
 });
@@ -263,9 +263,9 @@ test("with the database away: 503 with Retry-After and no detail, then recovery"
       assert.ok(!text.includes(name), path);
     }
     for (const path of ["/", "/w", "/sign-in"]) {
-      const home = await fetch(`${service.address}${path}`, { redirect: "manual", headers: { cookie } });
+      const home = await openPage(service, path, cookie);
       assert.deepEqual([home.status, home.headers.get("retry-after")], [503, "5"], path);
-      assert.match(await home.text(), /The database does not answer/u);
+      assert.match(home.text, /The database does not answer/u);
     }
   } finally {
     await execute(server, `alter database ${name} with allow_connections true`);

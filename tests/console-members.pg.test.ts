@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actAs, auditOf, type Member } from "./support/scene.ts";
-import { postForm, userIdOf } from "./support/console-person.ts";
+import { cookieOf, openPage, postForm, userIdOf } from "./support/console-person.ts";
 import { createPerson, setRole } from "./support/people.ts";
-import { startTestService } from "./support/service.ts";
+import { send, startTestService } from "./support/service.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
@@ -40,8 +40,7 @@ test("an owner invites somebody, who signs in by the link, sees the pages and is
   assert.match((await owner.get(MEMBERS)).text, /Ada &lt;b&gt;[\s\S]*invited; the link works until/u);
   const secret = link.slice(link.indexOf("#") + 1);
   const entered = await postForm(service, "/enter", { secret });
-  const cookie = (entered.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
-  const own = await fetch(`${service.address}/w/${tenant.shopDomain}${NOTICES}`, { headers: { cookie } });
+  const own = await openPage(service, `/w/${tenant.shopDomain}${NOTICES}`, cookieOf(entered));
   assert.equal(own.status, 200);
   assert.match((await owner.get(MEMBERS)).text, /Ada &lt;b&gt;[\s\S]*UTC[\s\S]*active/u);
   const page = `${MEMBERS}/${await idOf("Ada <b>")}`;
@@ -62,8 +61,8 @@ test("the page of an invitation shows who invites, the workspace and the role, a
     };
   };
   const look = async (path: string, method = "GET") => {
-    const response = await fetch(service.address + path, { method });
-    return { status: response.status, text: (await response.text()).replaceAll(/\s+/gu, " ") };
+    const { status, text } = await send(service.address + path, { method, headers: {} });
+    return { status, text: text.replaceAll(/\s+/gu, " ") };
   };
   const ivy = await invite("Ivy");
   for (const method of ["HEAD", "GET", "GET"]) assert.equal((await look(ivy.page, method)).status, 200);
@@ -104,10 +103,7 @@ test("the page of an invitation shows who invites, the workspace and the role, a
   const pages = await Promise.all(unknown.map((path) => look(path)));
   for (const page of pages) assert.deepEqual(page, pages[0]);
   const tried = await postForm(service, "/enter", { secret: lea.secret });
-  assert.match(
-    await tried.text(),
-    /This link is not valid: it was withdrawn, has expired, or is not complete\./u,
-  );
+  assert.match(tried.text, /This link is not valid: it was withdrawn, has expired, or is not complete\./u);
   await database.query("update shop_directory set display_name = null where shop_key = $1", [tenant.shopKey]);
 });
 
@@ -209,9 +205,7 @@ test("a member of another workspace finds nobody here", async () => {
   const other = await createTenant(service.database);
   const stranger = await actAs(service, other, "owner", "Stranger");
   const id = await idOf("Olga");
-  const own = `/w/${other.shopDomain}${MEMBERS}/${id}`;
-  const page = await fetch(`${service.address}${own}`, { headers: { cookie: stranger.cookie } });
-  assert.equal(page.status, 404);
+  assert.equal((await stranger.get(`${MEMBERS}/${id}`)).status, 404);
   assert.equal((await stranger.post(`${MEMBERS}/${id}/remove`, {})).status, 404);
   const person = await createPerson(service.database);
   await setRole(service.database, tenant, person, "viewer");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runCommand } from "./support/command.ts";
+import { wordsOf } from "./support/page-figures.ts";
 import { actAs, auditOf } from "./support/scene.ts";
 import { createClock, deliverAll, deliveryEnvironment, writeAlerts } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -14,7 +15,6 @@ const service = use(() => startTestService({ PUSH_NETWORKS: "127.0.0.0/8" }));
 const receiver = use(startReceiver);
 
 const PATH = "/settings/notifications";
-const wordsOf = (page: string): string => page.replaceAll(/<[^>]*>/gu, " ").replaceAll(/\s+/gu, " ");
 const idsOf = (page: string): string[] => [
   ...new Set([...page.matchAll(/name="endpoint"\s+value="([^"]+)"/gu)].map(([, id]) => id ?? "")),
 ];

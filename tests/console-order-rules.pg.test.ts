@@ -8,6 +8,7 @@ import { actAs, auditOf } from "./support/scene.ts";
 import { runCommand } from "./support/command.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { countLockWaits } from "./support/locks.ts";
+import { previewIn } from "./support/page-figures.ts";
 import { serviceEnvironment } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -56,11 +57,6 @@ const DEFAULTS: Record<string, string> = {
 
 const queryOf = (change: Record<string, string>): string =>
   `${PATH}?${new URLSearchParams({ ...DEFAULTS, ...change }).toString()}`;
-
-function previewIn(page: string): Record<string, string> {
-  const found = page.matchAll(/<data value="([^"]*)" data-preview="([^"]*)">/gu);
-  return Object.fromEntries([...found].map(([, value = "", name = ""]) => [name, value]));
-}
 
 const soldUnits = async () => {
   const params = { start_month: "2026-01", end_month: "2026-01" };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
-import { unescaped } from "./support/page-figures.ts";
+import { unescaped, wordsOf } from "./support/page-figures.ts";
 import { actAs, type Member } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -36,7 +36,7 @@ test("an early warning says how many came back against how many were expected, w
   );
   const of = await actAs(service, own);
   const { text } = await open("/alerts", of);
-  const words = unescaped(text.replaceAll(/<[^>]+>/gu, "")).replaceAll(/\s+/gu, " ");
+  const words = wordsOf(text).replaceAll(" ,", ",");
   for (const phrase of [
     "20 Jun 2026",
     "Critical · early warning",

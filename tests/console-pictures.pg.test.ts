@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { signInAs } from "./support/console-person.ts";
+import { openPage } from "./support/console-person.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { scene } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
-import { createSmallStore } from "./support/small-store.ts";
 
 const SHOPIFY_HOST = "https://cdn.shopify.com";
 const PHOTO = `${SHOPIFY_HOST}/s/files/1/lamp.jpg`;
 
-const tenant = await createSmallStore(service.database);
+const tenant = await scene({ store: "small" });
+const member = await tenant.member();
 await service.database.query("update product set image_url = $2 where shop_key = $1", [
   tenant.shopKey,
   PHOTO,
@@ -23,12 +24,10 @@ async function pageWith(source: string): Promise<{ text: string; images: string 
   await service.database.query("update workspace set data_version = data_version + 1 where shop_key = $1", [
     tenant.shopKey,
   ]);
-  const cookie = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
-  const address = `${service.address}/w/${tenant.shopDomain}/products?type=sku`;
-  const response = await fetch(address, { headers: { cookie } });
-  assert.equal(response.status, 200);
-  const policy = response.headers.get("content-security-policy") ?? "";
-  return { text: await response.text(), images: /img-src ([^;]*)/u.exec(policy)?.[1] ?? "" };
+  const { status, headers, text } = await member.get("/products?type=sku");
+  assert.equal(status, 200);
+  const policy = headers.get("content-security-policy") ?? "";
+  return { text, images: /img-src ([^;]*)/u.exec(policy)?.[1] ?? "" };
 }
 
 test("pages load images from Shopify's host when Shopify is connected, and else from the service alone", async () => {
@@ -106,25 +105,18 @@ test("a SKU is shown with its variant's picture, the new one's before the used o
   assert.deepEqual(await divided("product"), { "gid://import/Product/p": PHOTO, other: "" });
 });
 
-test("the service has the demo store's pictures, and no others", async () => {
-  const response = await fetch(`${service.address}/demo/pictures/table-lamp-brass.svg`);
-  assert.equal(response.status, 200);
-  assert.equal(response.headers.get("content-type"), "image/svg+xml");
-  assert.equal(response.headers.get("content-security-policy"), "default-src 'none'");
-  assert.match(await response.text(), /^<svg /u);
-  assert.equal((await fetch(`${service.address}/demo/pictures/other.svg`)).status, 404);
-  assert.equal((await fetch(`${service.address}/demo/pictures/`)).status, 404);
-});
-
-test("all pictures are one route of metrics and logs, and one that is not there answers as any unknown path", async () => {
-  for (const name of ["table-lamp-brass", "mug-green", "other"]) {
-    const picture = await fetch(`${service.address}/demo/pictures/${name}.svg?size=1`);
-    assert.equal(picture.status, name === "other" ? 404 : 200, name);
-    await picture.text();
+test("the service has the demo store's pictures, and no others, all of them one route of metrics and logs", async () => {
+  for (const name of ["table-lamp-brass", "mug-green"]) {
+    const { status, headers, text } = await openPage(service, `/demo/pictures/${name}.svg?size=1`);
+    assert.equal(status, 200, name);
+    assert.equal(headers.get("content-type"), "image/svg+xml");
+    assert.equal(headers.get("content-security-policy"), "default-src 'none'");
+    assert.match(text, /^<svg /u);
   }
+  assert.equal((await openPage(service, "/demo/pictures/")).status, 404);
+  const other = await openPage(service, "/demo/pictures/other.svg");
   const routes = service.logs.flatMap((line) => /"route":"(\/demo[^"]*)"/u.exec(line)?.[1] ?? []);
   assert.deepEqual([...new Set(routes)], ["/demo/pictures/*"]);
-  const unknown = await fetch(`${service.address}/demo/pictures/other.svg`);
-  const elsewhere = await fetch(`${service.address}/demo/elsewhere.svg`);
-  assert.equal(await unknown.text(), await elsewhere.text());
+  const elsewhere = await openPage(service, "/demo/elsewhere.svg");
+  assert.deepEqual([other.status, other.text], [404, elsewhere.text]);
 });

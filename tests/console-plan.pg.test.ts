@@ -5,6 +5,7 @@ import { OPERATOR } from "../src/actions/actor.ts";
 import { diagnose } from "../src/operations/doctor.ts";
 import { requirePlansOf } from "../src/actions/plan/actions.ts";
 import { workspaceList } from "../src/actions/workspace/workspace.ts";
+import { wordsOf } from "./support/page-figures.ts";
 import { actAs, auditOf } from "./support/scene.ts";
 import { runCommand } from "./support/command.ts";
 import { TEST_SECRET } from "./support/secret.ts";
@@ -33,7 +34,7 @@ test("the page shows what the plan includes, and what each other one would add",
   const viewer = await actAs(service, tenant, "viewer");
   const { status, text } = await viewer.get(PATH);
   assert.equal(status, 200);
-  const words = text.replaceAll(/<[^>]*>/gu, " ").replaceAll(/\s+/gu, " ");
+  const words = wordsOf(text);
   assert.match(words, /Plan growth API requests 1,000 a day Includes/u);
   assert.match(words, /programs and AI agents can use the API rankings show the first 10 SKUs/u);
   assert.match(

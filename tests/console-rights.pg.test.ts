@@ -13,8 +13,9 @@ import { mayDo } from "../src/actions/right.ts";
 import type { Right } from "../src/actions/right.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { MONTHS } from "./support/console-pages.ts";
+import { openPage, postForm } from "./support/console-person.ts";
 import { matchSnapshot } from "./support/net.ts";
-import { startTestService } from "./support/service.ts";
+import { startTestService, type WireAnswer } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -131,17 +132,14 @@ function verdictOf({ standing, isFresh }: Pick<Asker, "standing" | "isFresh">, r
 
 /** An address that a path with `:names` matches. */
 const filled = (path: string): string => path.replaceAll(/:\w+/gu, "00000000-0000-4000-8000-000000000000");
-const addressOf = (path: string, { shopDomain } = tenant): string =>
-  `${service.address}/w/${shopDomain}${filled(path)}`;
+const pathOf = (path: string, { shopDomain } = tenant): string => `/w/${shopDomain}${filled(path)}`;
 const isPage = (path: string): boolean =>
   [...FILES, ...PAGES, ...SETTINGS].some((page) => matchPath(page.path, filled(path)) !== null);
 const isAction = (path: string): boolean =>
   ACTIONS.some((action) => matchPath(action.path, filled(path)) !== null);
 
-async function verdictOfAnswer(response: Response): Promise<Verdict | number> {
-  const text = await response.text();
-  const { status } = response;
-  if (status === 303 && response.headers.get("location") === "/sign-in") return "signed_out";
+function verdictOfAnswer({ status, headers, text }: WireAnswer): Verdict | number {
+  if (status === 303 && headers.get("location") === "/sign-in") return "signed_out";
   if (status === 403)
     return /"\/confirm\?next=|"kind":"unconfirmed"/u.test(text) ? "unconfirmed" : "forbidden";
   if (status === 405 || status >= 500) return status;
@@ -170,11 +168,8 @@ for (const [kind, pages, tenantOf] of [
       assert.ok(page.right.name in ALL_RIGHTS, `${page.name} has no row in the table of rights`);
       for (const asker of askers) {
         const query = "view" in page ? "" : `?${MONTHS}`;
-        const response = await fetch(addressOf(page.path, asked) + query, {
-          redirect: "manual",
-          headers: { cookie: asker.cookie, "accept-encoding": "identity" },
-        });
-        const verdict = await verdictOfAnswer(response);
+        const answer = await openPage(service, pathOf(page.path, asked) + query, asker.cookie);
+        const verdict = verdictOfAnswer(answer);
         (answered[`GET ${page.path.replaceAll(/:\w+/gu, ":id")}`] ??= {})[asker.name] = verdict;
         const expected = verdictOf(asker, page.right);
         if (verdict !== expected && !isMissing(verdict, expected, page.path)) {
@@ -195,12 +190,13 @@ test("every page and form of operators, by everybody who may ask", async () => {
       ...pages.map((each) => ["GET", each] as const),
       ...forms.map((each) => ["POST", each] as const),
     ]) {
-      const response = await fetch(`${service.address}/operator${path}`, {
-        method,
-        redirect: "manual",
-        headers: { cookie: asker.cookie, origin: service.address, "sec-fetch-site": "same-origin" },
-      });
-      const verdict = await verdictOfAnswer(response);
+      const address = `/operator${path}`;
+      const { cookie } = asker;
+      const verdict = verdictOfAnswer(
+        method === "GET"
+          ? await openPage(service, address, cookie)
+          : await postForm(service, address, {}, { cookie }),
+      );
       (answered[`${method} /operator${path}`] ??= {})[asker.name] = verdict;
       const mayAsk = asker.name === "an operator who is no member" ? "allowed" : "forbidden";
       const expected = asker.standing === "nobody" ? "signed_out" : mayAsk;
@@ -210,14 +206,9 @@ test("every page and form of operators, by everybody who may ask", async () => {
   assert.deepEqual(wrong, []);
 });
 
-function post({ takes, path }: FormAction, cookie: string): Promise<Response> {
-  const type = takes === "bytes" ? "application/octet-stream" : "application/x-www-form-urlencoded";
-  return fetch(addressOf(path), {
-    method: "POST",
-    redirect: "manual",
-    headers: { cookie, origin: service.address, "sec-fetch-site": "same-origin", "content-type": type },
-    body: "",
-  });
+function post({ takes, path }: FormAction, cookie: string): Promise<WireAnswer> {
+  const type = takes === "bytes" ? { "content-type": "application/octet-stream" } : {};
+  return postForm(service, pathOf(path), {}, { cookie, ...type });
 }
 
 for (const action of ACTIONS) {
@@ -225,7 +216,7 @@ for (const action of ACTIONS) {
     assert.ok(action.right.name in ALL_RIGHTS, "it has no row in the table of rights");
     const wrong: string[] = [];
     for (const asker of await createAskers(service.database, tenant)) {
-      const verdict = await verdictOfAnswer(await post(action, asker.cookie));
+      const verdict = verdictOfAnswer(await post(action, asker.cookie));
       (answered[`POST ${action.path.replaceAll(/:\w+/gu, ":id")}`] ??= {})[asker.name] = verdict;
       const expected = verdictOf(asker, action.right);
       if (verdict !== expected && !isMissing(verdict, expected, action.path))
@@ -297,17 +288,11 @@ test("no action is done by a GET, and no page takes a POST", async () => {
   const owner = (await createAskers(service.database, tenant)).find(({ standing }) => standing === "owner");
   const cookie = owner?.cookie ?? "";
   for (const action of ACTIONS.filter(({ path }) => !isPage(path))) {
-    const response = await fetch(addressOf(action.path), { headers: { cookie } });
-    assert.deepEqual([response.status, response.headers.get("allow")], [405, "POST"], action.name);
+    const { status, headers } = await openPage(service, pathOf(action.path), cookie);
+    assert.deepEqual([status, headers.get("allow")], [405, "POST"], action.name);
   }
   for (const page of EVERY_PAGE.filter(({ path }) => !isAction(path))) {
-    const headers = { cookie, origin: service.address };
-    const response = await fetch(addressOf(page.path), {
-      method: "POST",
-      headers,
-      body: new URLSearchParams(),
-    });
-    assert.equal(response.status, 405, page.name);
+    assert.equal((await postForm(service, pathOf(page.path), {}, { cookie })).status, 405, page.name);
   }
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { wordsOf } from "./support/page-figures.ts";
 import { actAs, auditOf } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -24,8 +25,6 @@ const STORED = {
 };
 
 const smallStore = (options: TenantOptions = {}) => createSmallStore(service.database, options);
-
-const wordsOf = (page: string): string => page.replaceAll(/<[^>]*>/gu, " ").replaceAll(/\s+/gu, " ");
 
 test("an event is added, changed and removed; the audit has how it was before", async () => {
   const tenant = await smallStore();

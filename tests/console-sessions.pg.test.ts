@@ -1,18 +1,14 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { cookieOf, makeUserLink, postForm, signInAs } from "./support/console-person.ts";
-import { startTestService } from "./support/service.ts";
+import { cookieOf, makeUserLink, openPage, postForm, signInAs } from "./support/console-person.ts";
+import { send, startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 
 const service = use(startTestService);
 
-const get = (path: string, cookie?: string): Promise<Response> =>
-  fetch(`${service.address}${path}`, {
-    redirect: "manual",
-    headers: cookie === undefined ? {} : { cookie },
-  });
+const get = (path: string, cookie?: string) => openPage(service, path, cookie);
 
 const isSignedIn = async (cookie: string): Promise<boolean> => (await get("/w", cookie)).status === 200;
 
@@ -77,19 +73,19 @@ test("a used link is refused", async () => {
   const again = await postForm(service, "/enter", { secret });
   assert.equal(again.status, 403);
   assert.equal(again.headers.get("set-cookie"), null);
-  assert.match(await again.text(), /This link has been used already; it works once\./u);
+  assert.match(again.text, /This link has been used already; it works once\./u);
 });
 
 test("an expired link and an unknown one are refused", async () => {
   const { secret } = await makeUserLink(service, { name: "Late", now: new Date(Date.now() - 600_001) });
   const late = await postForm(service, "/enter", { secret });
   assert.equal(late.status, 403);
-  assert.match(await late.text(), /This link has expired\./u);
+  assert.match(late.text, /This link has expired\./u);
   for (const unknown of ["", "x", "A".repeat(43)]) {
     const response = await postForm(service, "/enter", { secret: unknown });
     assert.equal(response.status, 403);
     assert.match(
-      await response.text(),
+      response.text,
       /This link is not valid: it was withdrawn, has expired, or is not complete\./u,
     );
   }
@@ -129,7 +125,7 @@ test("a disabled person cannot sign in, and their sessions end at once", async (
   assert.equal(await isSignedIn(cookie), false);
   const refused = await postForm(service, "/enter", { secret });
   assert.equal(refused.status, 403);
-  assert.match(await refused.text(), /can no longer sign in/u);
+  assert.match(refused.text, /can no longer sign in/u);
   await assert.rejects(makeUserLink(service, { name: "Disabled" }), /is disabled/u);
 });
 
@@ -140,9 +136,7 @@ test("a session opens no endpoint of the API, and a token no page of the console
   assert.equal(api.status, 401);
   const asToken = cookie.slice("returns=".length);
   assert.equal((await service.call("/api/v1/alerts", { token: asToken })).status, 401);
-  const page = await fetch(`${service.address}/w`, {
-    redirect: "manual",
-    headers: { authorization: `Bearer ${tenant.token}`, cookie: `returns=${tenant.token}` },
-  });
+  const headers = { authorization: `Bearer ${tenant.token}`, cookie: `returns=${tenant.token}` };
+  const page = await send(`${service.address}/w`, { headers });
   assert.deepEqual([page.status, page.headers.get("location")], [303, "/sign-in"]);
 });

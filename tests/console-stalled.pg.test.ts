@@ -17,7 +17,7 @@ import { countLockWaits } from "./support/locks.ts";
 import { createPerson, createSession, setRole } from "./support/people.ts";
 import { openRaw, type RawAnswer } from "./support/raw-http.ts";
 import { countRowsByTable } from "./support/rows-by-table.ts";
-import { startTestService } from "./support/service.ts";
+import { startTestService, type WireAnswer } from "./support/service.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 import { before, use } from "./support/use.ts";
@@ -315,6 +315,6 @@ test("people who remove, lower, disable and rename each other in two workspaces 
   assert.deepEqual(failures, []);
 });
 
-function okay({ status }: Response): void {
+function okay({ status }: WireAnswer): void {
   if (status >= 500) throw new Error(`answered ${status}`);
 }

@@ -9,6 +9,7 @@ import { ENDPOINTS } from "../src/contract/registry.ts";
 import { mcpCommandLine, mcpConfigText } from "../src/contract/written-request.ts";
 import { postForm } from "./support/console-person.ts";
 import { scene } from "./support/scene.ts";
+import { send } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { changePlan, createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
 
@@ -44,10 +45,10 @@ async function idOfNew(name: string): Promise<string> {
 /** The page that shows a new token: uncompressed, also to a browser that takes compressed ones, and kept nowhere. */
 async function issue(path: string, fields: [string, string][]): Promise<string> {
   const headers = { cookie: owner.cookie, "accept-encoding": "gzip" };
-  const response = await postForm(service, `/w/${tenant.shopDomain}${path}`, fields, headers);
-  assert.deepEqual([response.status, response.headers.get("content-encoding")], [200, null]);
-  assert.match(response.headers.get("cache-control") ?? "", /no-store/u);
-  return response.text();
+  const answer = await postForm(service, `/w/${tenant.shopDomain}${path}`, fields, headers);
+  assert.deepEqual([answer.status, answer.headers.get("content-encoding")], [200, null]);
+  assert.match(answer.headers.get("cache-control") ?? "", /no-store/u);
+  return answer.text;
 }
 
 async function tokenRows(name: string): Promise<{ scopes: string[]; days: number | null; maker: string }[]> {
@@ -89,8 +90,8 @@ test("a new token is shown once, uncompressed and kept nowhere, with a request a
   });
   const [, url = ""] = /'(http[^']+)'$/u.exec(curl) ?? [];
   assert.ok(url.startsWith(`${service.address}/api/v1/`), curl);
-  const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
-  assert.equal(answer.status, 200, await answer.text());
+  const answer = await send(url, { headers: { authorization: `Bearer ${token}` } });
+  assert.equal(answer.status, 200, answer.text);
 
   const { secret } = parseToken(token) ?? { secret: "" };
   const shown = await Promise.all(
@@ -243,9 +244,8 @@ test("rotation links both tokens, shows whether the old one is still used, and i
   );
 });
 
-type Event = { action: string; detail: Record<string, unknown>; before: Record<string, unknown> | null };
-const auditOf = async (tokenId: string): Promise<Event[]> =>
-  ((await tenant.audit()) as Event[]).filter(({ detail }) => detail["token_id"] === tokenId);
+const auditOf = async (tokenId: string) =>
+  (await tenant.audit()).filter(({ detail }) => detail["token_id"] === tokenId);
 
 test("revoking asks for the name, and moves the token behind the ended ones", async () => {
   const tokenId = await idOfNew("to be ended");

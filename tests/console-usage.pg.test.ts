@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { wordsOf } from "./support/page-figures.ts";
 import { scene } from "./support/scene.ts";
 import { changePlan, insertRows } from "./support/tenants.ts";
 
@@ -18,7 +19,7 @@ test("the usage page shows today against the quota, 30 days, each way to add the
     { ...row, endpoint: "alerts", surface: "rest", outcome: "rate_limited", requests: 5, quota_requests: 0 },
   ]);
   const { text } = await reader.get("/settings/usage");
-  const plain = text.replaceAll(/<[^>]+>/gu, " ").replaceAll(/\s+/gu, " ");
+  const plain = wordsOf(text);
   assert.match(plain, /Used 900 of 1,000 requests/u);
   assert.match(plain, /Left 100/u);
   assert.match(plain, /Resets at \d+ \w{3} \d{4}, 00:00 UTC/u);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { wordsOf } from "./support/page-figures.ts";
 import { actAs } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -12,8 +13,6 @@ const SHIRT = "gid://shopify/Product/2";
 const MONTHS = "start_month=2025-06&end_month=2026-05";
 
 const smallStore = (options: TenantOptions = {}) => createSmallStore(service.database, options);
-
-const wordsOf = (page: string): string => page.replaceAll(/<[^>]*>/gu, " ").replaceAll(/\s+/gu, " ");
 
 test("what is watched has its title, its kind in words, and a link to its report", async () => {
   const tenant = await smallStore();

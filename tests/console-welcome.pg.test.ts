@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { DEMO_STORE } from "../src/demo/demo-store-facts.ts";
 import { recordStatements, type AskedStatements } from "./support/asked-statements.ts";
-import { postForm, signInAs } from "./support/console-person.ts";
-import { unescaped } from "./support/page-figures.ts";
+import { openPage, postForm, signInAs } from "./support/console-person.ts";
+import { wordsOf } from "./support/page-figures.ts";
 import { actAs } from "./support/scene.ts";
 import { startTestService, type TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -30,13 +30,9 @@ after(async () => {
 });
 
 async function get(path: string, cookie: string) {
-  const response = await fetch(service.address + path, { redirect: "manual", headers: { cookie } });
-  const text = await response.text();
-  return { status: response.status, location: response.headers.get("location"), text };
+  const { status, headers, text } = await openPage(service, path, cookie);
+  return { status, location: headers.get("location"), text };
 }
-
-const wordsOf = (text: string): string =>
-  unescaped(text.replaceAll(/<[^>]+>/gu, " ")).replaceAll(/\s+/gu, " ");
 
 test("an operator without a workspace is led to the ways on, and makes one there", async () => {
   const home = await get("/", operator);
@@ -51,10 +47,9 @@ test("an operator without a workspace is led to the ways on, and makes one there
   ] as const) {
     const refused = await postForm(service, "/w", fields, { cookie: operator });
     assert.equal(refused.status, status);
-    const page = await refused.text();
-    assert.match(wordsOf(page), sentence);
-    assert.ok(!page.includes("<b>"));
-    assert.ok(page.includes(`value="${fields.domain.replace("<b>", "&lt;b&gt;")}"`));
+    assert.match(wordsOf(refused.text), sentence);
+    assert.ok(!refused.text.includes("<b>"));
+    assert.ok(refused.text.includes(`value="${fields.domain.replace("<b>", "&lt;b&gt;")}"`));
   }
   const sent = { domain: "One.example", currency: "eur", way: "shopify" };
   const made = await postForm(service, "/w", sent, { cookie: operator });

@@ -7,6 +7,7 @@ import { randomStore } from "./oracle/random-store.ts";
 import type { OracleStore } from "./oracle/store.ts";
 import { actAs, auditOf, type Member } from "./support/scene.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { previewIn } from "./support/page-figures.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
@@ -24,12 +25,6 @@ function queryOf(wanted: Wanted): string {
 
 function fieldsOf(wanted: Wanted): Record<string, string> {
   return Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, String(value)]));
-}
-
-/** The figures of the column "If saved", by name. */
-function previewIn(page: string): Record<string, string> {
-  const found = page.matchAll(/<data value="([^"]*)" data-preview="([^"]*)">/gu);
-  return Object.fromEntries([...found].map(([, value = "", name = ""]) => [name, value]));
 }
 
 /** The same figures as the API gives them. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { openPage } from "./support/console-person.ts";
 import { actAs, auditOf } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
@@ -14,7 +15,7 @@ const DATA = "/settings/data";
 const SETTINGS = "/settings/windows";
 
 const open = async (address: string, cookie: string): Promise<string> =>
-  (await fetch(`${service.address}${address}`, { headers: { cookie } })).text();
+  (await openPage(service, address, cookie)).text;
 
 test("a workspace is called what its admins say, on pages, in lists and in invitations; addresses keep the domain", async () => {
   const name = `Lamps & "More" <i>`;

@@ -7,7 +7,7 @@ import { OPERATOR } from "../src/actions/actor.ts";
 import { exportFromConsole } from "../src/actions/workspace/export.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { isCitus } from "./support/citus.ts";
-import { postForm, signInAs } from "./support/console-person.ts";
+import { signInAs } from "./support/console-person.ts";
 import { openConnections } from "./support/database.ts";
 import { startBeside } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
@@ -37,7 +37,12 @@ await service.database.query(
 const cookie = await signInAs(service, { name: 'Owner "of" <b>', shopDomain: tenant.shopDomain });
 
 const exportPath = (): string => `/w/${tenant.shopDomain}${PATH}`;
-const post = (): Promise<Response> => postForm(service, exportPath(), {}, { cookie });
+const post = (): Promise<Response> =>
+  fetch(service.address + exportPath(), {
+    method: "POST",
+    headers: { cookie, origin: service.address },
+    body: new URLSearchParams(),
+  });
 
 /** Sends a request and reads only the head of the answer. */
 async function openDownload(address: string): Promise<IncomingMessage> {

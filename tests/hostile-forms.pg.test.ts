@@ -4,7 +4,9 @@ import { leaveWorkspace } from "../src/actions/members/actions.ts";
 import { exportWorkspace } from "../src/actions/workspace/export.ts";
 import type { Fields } from "../src/actions/field.ts";
 import { ACTIONS, PAGES, SETTINGS } from "../src/console/registry.ts";
+import { openPage } from "./support/console-person.ts";
 import { actAs, type Member } from "./support/scene.ts";
+import { send } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 
@@ -55,15 +57,11 @@ let sender: Member;
 async function statusOf(path: string, body?: string): Promise<number> {
   if (sent % MOST_OF_ONE === 0) sender = await actAs(service, tenant, "owner", `Sender ${sent}`);
   sent += 1;
-  const own = { cookie: sender.cookie, origin: service.address, "sec-fetch-site": "same-origin" };
-  const form = { method: "POST", body: body ?? "" };
-  const response = await fetch(service.address + path, {
-    redirect: "manual",
-    headers: { ...own, "content-type": "application/x-www-form-urlencoded" },
-    ...(body === undefined ? {} : form),
-  });
-  await response.text();
-  return response.status;
+  const { cookie } = sender;
+  if (body === undefined) return (await openPage(service, path, cookie)).status;
+  const type = "application/x-www-form-urlencoded";
+  const headers = { cookie, origin: service.address, "sec-fetch-site": "same-origin", "content-type": type };
+  return (await send(service.address + path, { method: "POST", headers, body })).status;
 }
 
 /** Sends each value under each name twice, and under names that no form has. */

@@ -3,15 +3,14 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
-import { freePort } from "./support/free-port.ts";
-import { postForm, signInAs } from "./support/console-person.ts";
-import { startOn, startTestService, type TestService } from "./support/service.ts";
+import { openPage, postForm, signInAs } from "./support/console-person.ts";
+import { startBeside, startTestService, type TestService, type WireAnswer } from "./support/service.ts";
 import {
   beginAt,
   claimsOf,
-  CLIENT,
   comeBackTo,
   inviteAt,
+  providerOptions,
   sentenceOf,
   sessionOf,
   startStubProvider,
@@ -27,7 +26,7 @@ let tenant: Tenant;
 
 before(async () => {
   provider = await startStubProvider();
-  service = await startWith(null);
+  service = await startTestService(await providerOptions(provider.issuer));
   tenant = await createTenant(service.database);
 });
 after(async () => {
@@ -35,37 +34,21 @@ after(async () => {
   provider.stop();
 });
 
-/** Starts a service on a database of its own, or on another's, which stays; `more`: other options. */
-async function startWith(url: string | null, more: Record<string, string> = {}): Promise<TestService> {
-  const port = await freePort();
-  const options = {
-    PORT: String(port),
-    PUBLIC_URL: `http://localhost:${port}`,
-    OIDC_ISSUER: provider.issuer,
-    OIDC_CLIENT_ID: CLIENT.id,
-    OIDC_CLIENT_SECRET: CLIENT.secret,
-    OIDC_OPERATOR_GROUP: "ops",
-    TRUSTED_PROXIES: "127.0.0.1",
-    ...more,
-  };
-  return url === null ? startTestService(options) : startOn({ url, drop: () => Promise.resolve() }, options);
-}
-
 const now = (): number => Math.floor(Date.now() / 1000);
 const invite = (name: string, email: string): Promise<string> => inviteAt(service, tenant, { name, email });
 
 /** The answer to a sign-in, or a confirmation, of an account. */
-async function comeBack(started: Started, account: Claims): Promise<Response> {
+async function comeBack(started: Started, account: Claims): Promise<WireAnswer> {
   provider.next = { claims: claimsOf(provider.issuer, started, account) };
   return comeBackTo(service, provider.issuer, started);
 }
 
-const signIn = async (account: Claims): Promise<Response> => comeBack(await beginAt(service), account);
+const signIn = async (account: Claims): Promise<WireAnswer> => comeBack(await beginAt(service), account);
 
 test("an answer of more than a megabyte is refused, and read no further", async () => {
   await invite("Large", "large@acme.example");
   const account = { sub: "large", email: "large@acme.example" };
-  assert.match(await sentenceOf(await signIn({ ...account, more: "x".repeat(1_000_000) })), /is not valid/u);
+  assert.match(sentenceOf(await signIn({ ...account, more: "x".repeat(1_000_000) })), /is not valid/u);
   assert.equal((await signIn({ ...account, more: "x".repeat(100_000) })).status, 303);
 });
 
@@ -85,7 +68,7 @@ test("a confirmation counts from the sign-in at the provider, not from its answe
   );
 });
 
-test("a provider that leads on to another address is not followed there, and its words are not shown", async () => {
+test("a provider that leads on to another address is not followed there, and its words are not shown", async (context) => {
   const other = await startStubProvider();
   const { token_endpoint: own } = provider.metadata;
   const leading = createServer((_request, response) => {
@@ -94,71 +77,58 @@ test("a provider that leads on to another address is not followed there, and its
   leading.listen(0, "127.0.0.1");
   await once(leading, "listening");
   provider.metadata["token_endpoint"] = `http://127.0.0.1:${(leading.address() as AddressInfo).port}/token`;
-  const later = await startWith(service.databaseUrl);
+  const later = await startBeside(context, service, await providerOptions(provider.issuer));
   try {
     const started = await beginAt(later);
     provider.next = { claims: claimsOf(provider.issuer, started) };
     const refused = await comeBackTo(later, provider.issuer, started);
-    assert.match(await sentenceOf(refused), /is not valid/u);
+    assert.match(sentenceOf(refused), /is not valid/u);
     assert.deepEqual(other.asked, []);
     const told = { error: "<b>Pay</b> now", error_description: "<b>Pay</b> now", code: null };
-    const again = await (await comeBackTo(later, provider.issuer, await beginAt(later), told)).text();
-    assert.doesNotMatch(again, /Pay/u);
+    const again = await comeBackTo(later, provider.issuer, await beginAt(later), told);
+    assert.doesNotMatch(again.text, /Pay/u);
   } finally {
-    await later.stop();
     provider.metadata["token_endpoint"] = own;
     leading.close();
     other.stop();
   }
 });
 
-test("once another group makes operators, or none, its members are none, although their sessions go on", async () => {
+test("once another group makes operators, or none, its members are none, although their sessions go on", async (context) => {
   await invite("Group", "group@acme.example");
   const account = { sub: "group", email: "group@acme.example" };
-  const { databaseUrl: url } = service;
-  const named = (more: Record<string, string>) => () => startWith(url, more);
-  for (const [what, start, status] of [
-    ["the same group", named({}), 200],
-    ["of the same provider with a slash", named({ OIDC_ISSUER: `${provider.issuer}/` }), 200],
-    ["another group", named({ OIDC_OPERATOR_GROUP: "admins" }), 403],
-    ["of another provider", named({ OIDC_ISSUER: "https://login.example" }), 403],
-    ["none", () => startOn({ url, drop: () => Promise.resolve() }, {}), 403],
+  const own = await providerOptions(provider.issuer);
+  for (const [what, options, status] of [
+    ["the same group", own, 200],
+    ["of the same provider with a slash", { ...own, OIDC_ISSUER: `${provider.issuer}/` }, 200],
+    ["another group", { ...own, OIDC_OPERATOR_GROUP: "admins" }, 403],
+    ["of another provider", { ...own, OIDC_ISSUER: "https://login.example" }, 403],
+    ["none", {}, 403],
   ] as const) {
     const cookie = sessionOf(await signIn({ ...account, groups: ["ops"] }));
-    const statusOf = async ({ address }: TestService, path: string): Promise<number> =>
-      (await fetch(address + path, { redirect: "manual", headers: { cookie } })).status;
+    const statusOf = async (server: TestService, path: string): Promise<number> =>
+      (await openPage(server, path, cookie)).status;
     assert.equal(await statusOf(service, "/operator"), 200);
-    const later = await start();
-    try {
-      assert.deepEqual(
-        [await statusOf(later, "/operator"), await statusOf(later, "/me")],
-        [status, 200],
-        what,
-      );
-    } finally {
-      await later.stop();
-    }
+    const later = await startBeside(context, service, options);
+    assert.deepEqual([await statusOf(later, "/operator"), await statusOf(later, "/me")], [status, 200], what);
+    await later.stop();
   }
 });
 
-test("a sign-out at another provider than the one of the session takes no token there", async () => {
+test("a sign-out at another provider than the one of the session takes no token there", async (context) => {
   await invite("Moved", "moved@acme.example");
   const other = await startStubProvider();
-  const later = await startWith(service.databaseUrl, { OIDC_ISSUER: other.issuer });
-  try {
-    for (const [at, { issuer }, hasToken] of [
-      [later, other, false],
-      [service, provider, true],
-    ] as const) {
-      const cookie = sessionOf(await signIn({ sub: "moved", email: "moved@acme.example" }));
-      const left = await postForm(at, "/sign-out", {}, { cookie });
-      const url = new URL((left.headers.get("refresh") ?? "").split("url=")[1] ?? "");
-      assert.equal(url.origin + url.pathname, `${issuer}/end`);
-      assert.equal(url.searchParams.has("id_token_hint"), hasToken);
-    }
-  } finally {
-    await later.stop();
-    other.stop();
+  context.after(() => other.stop());
+  const later = await startBeside(context, service, await providerOptions(other.issuer));
+  for (const [at, { issuer }, hasToken] of [
+    [later, other, false],
+    [service, provider, true],
+  ] as const) {
+    const cookie = sessionOf(await signIn({ sub: "moved", email: "moved@acme.example" }));
+    const left = await postForm(at, "/sign-out", {}, { cookie });
+    const url = new URL((left.headers.get("refresh") ?? "").split("url=")[1] ?? "");
+    assert.equal(url.origin + url.pathname, `${issuer}/end`);
+    assert.equal(url.searchParams.has("id_token_hint"), hasToken);
   }
 });
 
@@ -167,11 +137,11 @@ const linkedSubjects = async (subject: string): Promise<number> =>
 
 test("linking needs a new sign-in at the provider, where that says when, however the browser was sent there", async () => {
   const cookie = await signInAs(service, { name: "Lingering" });
-  const link = async (account: Claims): Promise<Response> =>
+  const link = async (account: Claims): Promise<WireAnswer> =>
     comeBack(await beginAt(service, "/sign-in/provider", cookie, { next: "/me" }), account);
   const old = await link({ sub: "lingering", auth_time: now() - 60 });
   assert.equal(old.status, 403);
-  assert.match(await sentenceOf(old), /did not sign in again/u);
+  assert.match(sentenceOf(old), /did not sign in again/u);
   assert.equal(await linkedSubjects("lingering"), 0);
   const untimed = await link({ sub: "lingering", auth_time: undefined });
   assert.equal(untimed.headers.get("location"), "/me");

@@ -6,6 +6,7 @@ import { OPTION_HELP, readConfig } from "../src/config.ts";
 import { describingFiles } from "../src/actions/workspace/export.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { listTables } from "../src/store/queries/distribute.ts";
+import { wordsOf } from "./support/page-figures.ts";
 import { actAs } from "./support/scene.ts";
 import { runCommand } from "./support/command.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
@@ -44,11 +45,9 @@ test("every setting is named, and is an option", () => {
   assert.deepEqual([...new Set(settings)].toSorted(), options.toSorted());
 });
 
-const plain = (markup: string): string => markup.replaceAll(/<[^>]+>/gu, " ").replaceAll(/\s+/gu, " ");
-
 test("the pages of usage, the audit and a source say how far back they reach", async () => {
   const owner = await actAs(service, await createTenant(service.database));
-  const textOf = async (path: string): Promise<string> => plain((await owner.get(path)).text);
+  const textOf = async (path: string): Promise<string> => wordsOf((await owner.get(path)).text);
   assert.match(await textOf("/settings/usage"), /All counts are kept for 60 days\./u);
   assert.match(await textOf("/settings/audit"), /Entries are kept for 100 days\./u);
   assert.match(

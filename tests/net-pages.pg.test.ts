@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PAGES, SETTINGS } from "../src/console/registry.ts";
+import { cookieOf, openPage, postForm } from "./support/console-person.ts";
 import { actAs } from "./support/scene.ts";
 import { createPageStates } from "./support/console-states.ts";
 import { matchSnapshot, pageLines, readLines, snapshotsIn, withoutVarying } from "./support/net.ts";
-import { startTestService } from "./support/service.ts";
+import { startTestService, type WireAnswer } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant, TenantOptions } from "./support/tenants.ts";
@@ -84,6 +85,11 @@ const sections = new Map<string, string[]>();
 
 before(async () => {
   store = await createSmallStore(service.database);
+  // Documents that an export can read.
+  await service.database.query(
+    "update order_document set document = '{\"lines\": []}' where shop_key = $1",
+    [store.shopKey],
+  );
   await connectShop(service, store.shopKey, "shop-of-forms.myshopify.com");
 });
 
@@ -191,23 +197,19 @@ async function withIds(text: string): Promise<string> {
 type Seen = { title: string; path: string; cookie: string; file?: string; hasFrame?: boolean };
 
 async function see({ title, path, cookie, file = fileOf(path), hasFrame = false }: Seen): Promise<void> {
-  const headers = { cookie, "accept-encoding": "identity" };
-  await show(title, file, await fetch(service.address + path, { headers, redirect: "manual" }), hasFrame);
+  show(title, file, await openPage(service, path, cookie), hasFrame);
 }
 
 /** Shows the page that a form leads to; its address is named as it is in the list. */
 async function send(kind: string, cookie: string, path: string, body: string): Promise<void> {
-  const { address } = service;
   const target = await filled(path);
-  const headers = { cookie, origin: address, "sec-fetch-site": "same-origin", "accept-encoding": "identity" };
-  const form = new URLSearchParams(await withIds(body));
-  const response = await fetch(address + target, { method: "POST", redirect: "manual", headers, body: form });
+  const sent = await postForm(service, target, [...new URLSearchParams(await withIds(body))], { cookie });
   const title = `${kind} ${path} ${body}`;
-  const [pair = ""] = (response.headers.get("set-cookie") ?? "").split(";");
-  await show(title, fileOf(target), response, false);
-  const next = response.headers.get("location");
+  const file = fileOf(target);
+  show(title, file, sent, false);
+  const next = sent.headers.get("location");
   if (next === null) return;
-  await see({ title: `${title}, followed`, file: fileOf(target), path: next, cookie: `${cookie}; ${pair}` });
+  await see({ title: `${title}, followed`, file, path: next, cookie: `${cookie}; ${cookieOf(sent)}` });
 }
 
 /** Pages with the same beginning of their address share a file. */
@@ -216,11 +218,11 @@ function fileOf(path: string): string {
   return rest.slice(0, 2).join("-") || "overview";
 }
 
-async function show(title: string, file: string, response: Response, hasFrame: boolean): Promise<void> {
-  const type = response.headers.get("content-type") ?? "";
-  const location = response.headers.get("location") ?? "";
-  const text = type.startsWith("application/zip") ? "" : await response.text();
-  const lines = type.startsWith("text/html") ? pageLines(text, hasFrame) : [`${type} ${text}`.trim()];
-  const section = [`## ${title}`, `${response.status} ${location}`.trim(), ...lines, ""];
+function show(title: string, file: string, { status, headers, text }: WireAnswer, hasFrame: boolean): void {
+  const type = headers.get("content-type") ?? "";
+  const location = headers.get("location") ?? "";
+  const shown = type.startsWith("application/zip") ? "" : text;
+  const lines = type.startsWith("text/html") ? pageLines(text, hasFrame) : [`${type} ${shown}`.trim()];
+  const section = [`## ${title}`, `${status} ${location}`.trim(), ...lines, ""];
   sections.set(file, [...(sections.get(file) ?? []), section.join("\n")]);
 }

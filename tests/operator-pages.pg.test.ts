@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { test } from "node:test";
 import { useChromium } from "./support/chromium.ts";
-import { makeUserLink, postForm, signInAs, userIdOf } from "./support/console-person.ts";
+import { makeUserLink, openPage, postForm, signInAs, userIdOf } from "./support/console-person.ts";
 import { wrongLooks } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -31,9 +30,10 @@ before(async () => {
   owner = await signInAs(service, { name: "Owner of the store", shopDomain: domain });
 });
 
-const get = (path: string, cookie: string): Promise<Response> =>
-  fetch(`${service.address}${path}`, { redirect: "manual", headers: { cookie } });
-const textOf = async (path: string, cookie = operator): Promise<string> => (await get(path, cookie)).text();
+const get = (path: string, cookie: string) => openPage(service, path, cookie);
+const textOf = async (path: string): Promise<string> => (await get(path, operator)).text;
+const post = (path: string, fields: Record<string, string>, cookie = operator) =>
+  postForm(service, `/operator${path}`, fields, { cookie });
 const pathOf = (path: string): string => (path.endsWith("=") ? `${path}${domain}` : path);
 const idOf = (name: string): Promise<string> => userIdOf(service, name);
 
@@ -41,7 +41,7 @@ test("an owner of a workspace is refused every page and form; nobody is led to t
   for (const path of PAGES.map(pathOf)) {
     const response = await get(path, owner);
     assert.equal(response.status, 403, path);
-    assert.match(await response.text(), /Only an operator of the installation may do this/u);
+    assert.match(response.text, /Only an operator of the installation may do this/u);
     const away = await get(path, "");
     assert.deepEqual([away.status, away.headers.get("location")], [303, "/sign-in"]);
     const target = /returns-target=([^;]*)/u.exec(away.headers.get("set-cookie") ?? "")?.[1] ?? "";
@@ -49,17 +49,13 @@ test("an owner of a workspace is refused every page and form; nobody is led to t
     assert.equal((await get(path, operator)).status, 200, path);
   }
   for (const [path, fields] of [
-    ["/operator/workspace", { domain, plan: "enterprise" }],
-    ["/operator/people/disable", { person: await idOf("Operator") }],
-    ["/operator/people/enable", { person: await idOf("Operator") }],
+    ["/workspace", { domain, plan: "enterprise" }],
+    ["/people/disable", { person: await idOf("Operator") }],
+    ["/people/enable", { person: await idOf("Operator") }],
   ] as const) {
-    const response = await postForm(service, path, fields, { cookie: owner });
-    assert.equal(response.status, 403, path);
-    const foreign = await postForm(service, path, fields, {
-      cookie: operator,
-      origin: "https://evil.example",
-    });
-    assert.equal(foreign.status, 403, path);
+    assert.equal((await post(path, fields, owner)).status, 403, path);
+    const foreign = { cookie: operator, origin: "https://evil.example" };
+    assert.equal((await postForm(service, `/operator${path}`, fields, foreign)).status, 403, path);
   }
 });
 
@@ -102,8 +98,7 @@ test("workspaces: search, plan, readiness, use, and pages by domain", async () =
 test("a workspace's plan and billing are set as the command does; what is left as it is stays", async () => {
   const page = await textOf(`/operator/workspace?domain=${domain}`);
   assert.match(page, /Unchanged: ready/u);
-  const fields = { domain, plan: "", billing: "inactive", readiness: "" };
-  const saved = await postForm(service, "/operator/workspace", fields, { cookie: operator });
+  const saved = await post("/workspace", { domain, plan: "", billing: "inactive", readiness: "" });
   assert.deepEqual(
     [saved.status, saved.headers.get("location")],
     [303, `/operator/workspace?domain=${domain}`],
@@ -117,14 +112,13 @@ test("a workspace's plan and billing are set as the command does; what is left a
     ["gold", 409, /gold/u],
     ["gold\0", 400, /Plan must be text without control characters/u],
   ] as const) {
-    const wrong = await postForm(service, "/operator/workspace", { domain, plan }, { cookie: operator });
+    const wrong = await post("/workspace", { domain, plan });
     assert.equal(wrong.status, status);
-    assert.match(await wrong.text(), sentence);
+    assert.match(wrong.text, sentence);
   }
-  const none = await postForm(service, "/operator/workspace", { domain }, { cookie: operator });
-  assert.match(await none.text(), /Name at least one setting/u);
+  assert.match((await post("/workspace", { domain })).text, /Name at least one setting/u);
   assert.equal((await get("/operator/workspace?domain=none.example", operator)).status, 409);
-  await postForm(service, "/operator/workspace", { domain, billing: "active" }, { cookie: operator });
+  await post("/workspace", { domain, billing: "active" });
   const audit = await textOf("/operator/audit");
   assert.match(audit, /Changed settings of the workspace/u);
   assert.match(audit, new RegExp(domain.replaceAll(".", "\\."), "u"));
@@ -136,28 +130,17 @@ test("people are found, disabled after a confirmation, and enabled", async () =>
   const age = (minutes: number) =>
     service.database.query(`update console_session set proved_at = now() - interval '${minutes} min'`);
   await age(11);
-  const refused = await postForm(service, "/operator/people/disable", { person: id }, { cookie: operator });
+  const refused = await post("/people/disable", { person: id });
   assert.equal(refused.status, 403);
-  assert.match(await refused.text(), /href="\/confirm\?next=%2Foperator%2Fpeople"/u);
+  assert.match(refused.text, /href="\/confirm\?next=%2Foperator%2Fpeople"/u);
   await age(0);
-  assert.equal(
-    (await postForm(service, "/operator/people/disable", { person: id }, { cookie: operator })).status,
-    303,
-  );
+  assert.equal((await post("/people/disable", { person: id })).status, 303);
   assert.equal((await get(`/w/${domain}`, owner)).status, 303);
-  assert.equal(
-    (await postForm(service, "/operator/people/enable", { person: id }, { cookie: operator })).status,
-    303,
-  );
-  const nobody = await postForm(service, "/operator/people/disable", { person: "x" }, { cookie: operator });
-  assert.deepEqual([nobody.status, /must be a person’s id/u.test(await nobody.text())], [400, true]);
-  const last = await postForm(
-    service,
-    "/operator/people/disable",
-    { person: await idOf("Operator") },
-    { cookie: operator },
-  );
-  assert.deepEqual([last.status, /is the last operator/u.test(await last.text())], [409, true]);
+  assert.equal((await post("/people/enable", { person: id })).status, 303);
+  const nobody = await post("/people/disable", { person: "x" });
+  assert.deepEqual([nobody.status, /must be a person’s id/u.test(nobody.text)], [400, true]);
+  const last = await post("/people/disable", { person: await idOf("Operator") });
+  assert.deepEqual([last.status, /is the last operator/u.test(last.text)], [409, true]);
 });
 
 test("a name is shown as it is, whatever is in it", async () => {
@@ -212,18 +195,14 @@ test("whoever is no operator any more is refused with the next request", async (
   assert.equal((await get("/operator", cookie)).status, 200);
   await set(false);
   assert.equal((await get("/operator", cookie)).status, 403);
-  const sent = { domain, billing: "inactive" };
-  assert.equal((await postForm(service, "/operator/workspace", sent, { cookie })).status, 403);
+  assert.equal((await post("/workspace", { domain, billing: "inactive" }, cookie)).status, 403);
 });
 
 test("the pages look right", async (context) => {
   await chromium.withPage(context, { as: { cookie: operator, home: service.address } }, async (page) => {
     for (const path of PAGES.map(pathOf)) {
       await page.goto(`${service.address}${path}`);
-      const name = `operator${path.replaceAll(/[/?=.]/gu, "-")}`;
-      const folder = process.env["KEEP_PICTURES"];
-      if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
-      assert.deepEqual(await wrongLooks(page, name), [], name);
+      assert.deepEqual(await wrongLooks(page, path), []);
     }
   });
 });

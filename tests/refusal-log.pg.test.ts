@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { cookieOf, makeUserLink, postForm } from "./support/console-person.ts";
 import { startFaultProxy } from "./support/fault-proxy.ts";
 import { post, toolCall } from "./support/mcp.ts";
-import { startOn, startTestService } from "./support/service.ts";
+import { startOn, startTestService, type WireAnswer } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, sendWebhook } from "./support/webhooks.ts";
 import { use } from "./support/use.ts";
@@ -154,7 +154,7 @@ async function enter(
   requestId: string,
   secret: string,
   headers: Record<string, string> = {},
-): Promise<Response> {
+): Promise<WireAnswer> {
   secrets.push(secret);
   const response = await postForm(service, "/enter", { secret }, { "x-request-id": requestId, ...headers });
   const [, session = ""] = cookieOf(response).split("=");

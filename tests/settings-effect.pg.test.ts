@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { actAs, auditOf } from "./support/scene.ts";
-import { cookieOf, postForm } from "./support/console-person.ts";
+import { cookieOf, openPage, postForm } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
@@ -46,14 +46,14 @@ test("the form of a token that is sent to both makes one token", async () => {
   const tenant = await createTenant(service.database);
   const { cookie } = await actAs(service, tenant);
   const fields = { request_key: randomUUID(), name: "only one", scopes: "read:alerts", expires: "90d" };
-  const send = ({ address }: { address: string }): Promise<Response> =>
-    postForm({ ...service, address }, `/w/${tenant.shopDomain}/settings/tokens/new`, fields, { cookie });
+  const send = ({ address }: { address: string }) =>
+    postForm({ address }, `/w/${tenant.shopDomain}/settings/tokens/new`, fields, { cookie });
   const answers = await Promise.all([service, second, service, second].map(send));
   assert.deepEqual(
     answers.map(({ status }) => status).toSorted((one, other) => one - other),
     [200, 303, 303, 303],
   );
-  const texts = (await Promise.all(answers.map((answer) => answer.text()))).join("");
+  const texts = answers.map(({ text }) => text).join("");
   assert.equal(new Set(texts.match(TOKEN)).size, 1);
   const { rows } = await service.database.query(
     "select from api_token where shop_key = $1 and name = 'only one'",
@@ -61,10 +61,8 @@ test("the form of a token that is sent to both makes one token", async () => {
   );
   assert.equal(rows.length, 1);
   const again = await send(second);
-  const next = await fetch(`${service.address}${again.headers.get("location")}`, {
-    headers: { cookie: `${cookie}; ${cookieOf(again)}` },
-  });
-  const page = await next.text();
+  const next = again.headers.get("location") ?? "";
+  const { text: page } = await openPage(service, next, `${cookie}; ${cookieOf(again)}`);
   assert.match(
     page,
     /role="status"[^>]*>\s*This form has already created this token; no second one was created/u,

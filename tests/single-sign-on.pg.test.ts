@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, test } from "node:test";
+import { after, before, test, type TestContext } from "node:test";
 import { runAction } from "../src/actions/action.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { textInput } from "../src/actions/field.ts";
 import { linkUser } from "../src/actions/people/actions.ts";
-import { freePort } from "./support/free-port.ts";
-import { postForm, signInAs } from "./support/console-person.ts";
+import { openPage, postForm, signInAs } from "./support/console-person.ts";
 import {
   beginAt,
   claimsOf,
@@ -14,15 +13,14 @@ import {
   comeBackTo,
   inviteAt,
   OTHER_KEYS,
+  providerOptions,
   sentenceOf,
   sessionOf,
   startStubProvider,
 } from "./support/stub-provider.ts";
 import type { Answer, Claims, Started, StubProvider } from "./support/stub-provider.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
+import { startBeside, startTestService, type TestService, type WireAnswer } from "./support/service.ts";
+import { createTenant, type Tenant } from "./support/tenants.ts";
 
 /** Single sign-on over HTTP, against a provider that answers what a test tells it to (decision 0075). */
 
@@ -34,7 +32,7 @@ let tenant: Tenant;
 before(async () => {
   provider = await startStubProvider();
   ({ issuer } = provider);
-  service = await startWithProvider();
+  service = await startTestService(await providerOptions(issuer));
   tenant = await createTenant(service.database);
 });
 after(async () => {
@@ -42,29 +40,15 @@ after(async () => {
   provider.stop();
 });
 
-async function startWithProvider(named = issuer): Promise<TestService> {
-  const port = await freePort();
-  return startTestService({
-    PORT: String(port),
-    PUBLIC_URL: `http://localhost:${port}`,
-    OIDC_ISSUER: named,
-    OIDC_CLIENT_ID: CLIENT.id,
-    OIDC_CLIENT_SECRET: CLIENT.secret,
-    OIDC_NAME: "Acme",
-    OIDC_OPERATOR_GROUP: "ops",
-    TRUSTED_PROXIES: "127.0.0.1",
-  });
-}
-
 const begin = (path?: string, cookie?: string, fields?: Record<string, string>): Promise<Started> =>
   beginAt(service, path, cookie, fields);
-const comeBack = (started: Started, change?: Record<string, string | null>): Promise<Response> =>
+const comeBack = (started: Started, change?: Record<string, string | null>): Promise<WireAnswer> =>
   comeBackTo(service, issuer, started, change);
 const claimsFor = (started: Started, change?: Claims): Claims => claimsOf(issuer, started, change);
 const now = (): number => Math.floor(Date.now() / 1000);
 
 /** A whole sign-in with an account. */
-async function signIn(account: Claims): Promise<Response> {
+async function signIn(account: Claims): Promise<WireAnswer> {
   const started = await begin();
   provider.next = { claims: claimsFor(started, account) };
   return comeBack(started);
@@ -73,8 +57,7 @@ async function signIn(account: Claims): Promise<Response> {
 const invite = (name: string, email: string, workspace = tenant): Promise<string> =>
   inviteAt(service, workspace, { name, email });
 
-const get = (path: string, cookie: string): Promise<Response> =>
-  fetch(`${service.address}${path}`, { redirect: "manual", headers: { cookie } });
+const get = (path: string, cookie: string): Promise<WireAnswer> => openPage(service, path, cookie);
 
 test("an invitation that names a verified address links the account at its first sign-in; then the account alone counts", async () => {
   const id = await invite("Ada", "Ada@Acme.example");
@@ -89,7 +72,7 @@ test("an invitation that names a verified address links the account at its first
   assert.deepEqual(rows, [{ subject: "ada", issuer, email: "ada@acme.example" }]);
   const again = await signIn({ ...account, email: "ada.lovelace@acme.example", email_verified: false });
   assert.equal(again.status, 303, "the address has changed, the account has not");
-  assert.match(await (await get("/me", sessionOf(again))).text(), /ada\.lovelace@acme\.example/u);
+  assert.match((await get("/me", sessionOf(again))).text, /ada\.lovelace@acme\.example/u);
   const request = provider.asked.at(-1);
   assert.equal(request?.form.get("client_secret"), null);
   const basic = Buffer.from(request?.authorization.split(" ")[1] ?? "", "base64").toString();
@@ -221,13 +204,13 @@ for (const [name, { answer, change, isOther, sentence }] of Object.entries(REFUS
     assert.equal(response.status, 403);
     assert.match(response.headers.getSetCookie().join(), /returns-provider=; .*Max-Age=0/u);
     assert.equal(sessionOf(response), "");
-    assert.match(await sentenceOf(response), sentence);
+    assert.match(sentenceOf(response), sentence);
   });
 }
 
 test("a subject that the database would not keep as it is, or not tell from another, is refused", async () => {
   for (const sub of ["a\0", "\ud800", "x".repeat(256)])
-    assert.match(await sentenceOf(await signIn({ sub })), /is not valid/u);
+    assert.match(sentenceOf(await signIn({ sub })), /is not valid/u);
 });
 
 test("a clock that is 25 seconds off is fine", async () => {
@@ -243,14 +226,14 @@ test("a code works once, and the browser that began has one try", async () => {
   provider.next = { claims: claimsFor(started, account) };
   assert.equal((await comeBack(started, { code: "replayed" })).status, 303);
   const replayed = await comeBack(started, { code: "replayed" });
-  assert.match(await sentenceOf(replayed), /refused the code/u);
+  assert.match(sentenceOf(replayed), /refused the code/u);
 });
 
 test("another browser, another sign-in of the same browser, and a changed cookie are refused", async () => {
   const [one, other] = [await begin(), await begin()];
   provider.next = { claims: claimsFor(one) };
   for (const cookie of [other.cookie, one.cookie.slice(0, -4), one.cookie.replace(/=./u, "=A")]) {
-    assert.match(await sentenceOf(await comeBack({ ...one, cookie })), /this browser began/u);
+    assert.match(sentenceOf(await comeBack({ ...one, cookie })), /this browser began/u);
   }
 });
 
@@ -262,7 +245,7 @@ test("claims may come from the UserInfo endpoint, of the same subject alone", as
     claims: claimsFor(other, token),
     userInfo: { sub: "other", email: "info@acme.example", email_verified: true },
   };
-  assert.match(await sentenceOf(await comeBack(other)), /is not valid/u);
+  assert.match(sentenceOf(await comeBack(other)), /is not valid/u);
   const started = await begin();
   provider.next = {
     claims: claimsFor(started, token),
@@ -271,60 +254,41 @@ test("claims may come from the UserInfo endpoint, of the same subject alone", as
   assert.equal((await comeBack(started)).status, 303);
 });
 
-test("an invitation for two people, one that is used or canceled, and a disabled person", async () => {
+test("an invitation for two people, one that is used or canceled, and somebody disabled or deleted, sign nobody in", async () => {
   const other = await createTenant(service.database);
-  await invite("Both", "both@acme.example");
-  await invite("Both", "both@acme.example", other);
-  assert.match(
-    await sentenceOf(await signIn({ sub: "both", email: "both@acme.example" })),
-    /Several invitations/u,
-  );
-
-  await invite("Used", "used@acme.example");
-  assert.equal((await signIn({ sub: "used", email: "used@acme.example" })).status, 303);
-  assert.match(
-    await sentenceOf(await signIn({ sub: "second", email: "used@acme.example" })),
-    /no open invitation/u,
-  );
-
-  const gone = await invite("Gone", "gone@acme.example");
-  await service.database.query("delete from console_user where user_id = $1", [gone]);
-  assert.match(
-    await sentenceOf(await signIn({ sub: "gone", email: "gone@acme.example" })),
-    /no open invitation/u,
-  );
-
-  const late = await invite("Late", "late@acme.example");
-  await service.database.query("update console_link set expires_at = now() where user_id = $1", [late]);
-  assert.match(
-    await sentenceOf(await signIn({ sub: "late", email: "late@acme.example" })),
-    /no open invitation/u,
-  );
-
-  const promoted = await invite("Promoted", "promoted@acme.example");
-  await service.database.query("update workspace_member set role = 'owner' where user_id = $1", [promoted]);
-  assert.match(
-    await sentenceOf(await signIn({ sub: "promoted", email: "promoted@acme.example" })),
-    /rights .* have changed/u,
-  );
-
-  const disabled = await invite("Disabled", "disabled@acme.example");
-  assert.equal((await signIn({ sub: "disabled", email: "disabled@acme.example" })).status, 303);
-  await service.database.query("update console_user set disabled_at = now() where user_id = $1", [disabled]);
-  assert.match(await sentenceOf(await signIn({ sub: "disabled" })), /can no longer sign in/u);
+  const enter = async (account: Claims) => assert.equal((await signIn(account)).status, 303);
+  const change = (id: string, text: string) => service.database.query(`${text} where user_id = $1`, [id]);
+  const cases: [name: string, end: (id: string, account: Claims) => Promise<unknown>, sentence: RegExp][] = [
+    ["both", () => invite("both", "both@acme.example", other), /Several invitations/u],
+    ["used", () => enter({ sub: "first", email: "used@acme.example" }), /no open invitation/u],
+    ["gone", (id) => change(id, "delete from console_user"), /no open invitation/u],
+    ["late", (id) => change(id, "update console_link set expires_at = now()"), /no open invitation/u],
+    ["promoted", (id) => change(id, "update workspace_member set role = 'owner'"), /rights .* have changed/u],
+    [
+      "disabled",
+      async (id, account) => {
+        await enter(account);
+        await change(id, "update console_user set disabled_at = now()");
+      },
+      /can no longer sign in/u,
+    ],
+    [
+      "deleted",
+      async (id, account) => {
+        await enter(account);
+        await change(id, "delete from console_user");
+      },
+      /not linked to anybody/u,
+    ],
+  ];
+  for (const [name, end, sentence] of cases) {
+    const account = { sub: name, email: `${name}@acme.example` };
+    await end(await invite(name, account.email), account);
+    assert.match(sentenceOf(await signIn(account)), sentence, name);
+  }
 });
 
-test("a member who was deleted is unknown, whoever has their account", async () => {
-  const id = await invite("Deleted", "deleted@acme.example");
-  assert.equal((await signIn({ sub: "deleted", email: "deleted@acme.example" })).status, 303);
-  await service.database.query("delete from console_user where user_id = $1", [id]);
-  assert.match(
-    await sentenceOf(await signIn({ sub: "deleted", email: "deleted@acme.example" })),
-    /not linked to anybody/u,
-  );
-});
-
-async function linkAccount(cookie: string, account: Claims): Promise<Response> {
+async function linkAccount(cookie: string, account: Claims): Promise<WireAnswer> {
   const started = await begin("/sign-in/provider", cookie, { next: "/me" });
   provider.next = { claims: claimsFor(started, account) };
   return comeBack(started);
@@ -336,11 +300,11 @@ test("who is signed in links their account, and unlinks it; an account has one p
   assert.equal((await linkAccount(cookie, account)).headers.get("location"), "/me");
   assert.equal((await signIn(account)).status, 303);
   assert.match(
-    await sentenceOf(await linkAccount(cookie, { sub: "another" })),
+    sentenceOf(await linkAccount(cookie, { sub: "another" })),
     /not the account that you have linked/u,
   );
   const second = await signInAs(service, { name: "Second linker" });
-  assert.match(await sentenceOf(await linkAccount(second, account)), /Another person has this account/u);
+  assert.match(sentenceOf(await linkAccount(second, account)), /Another person has this account/u);
 
   const { rows } = await service.database.query(
     "select from provider_account where subject in ('another', 'linker')",
@@ -348,7 +312,7 @@ test("who is signed in links their account, and unlinks it; an account has one p
   assert.equal(rows.length, 1);
   const unlinked = await postForm(service, "/me/account/unlink", {}, { cookie });
   assert.equal(unlinked.headers.get("location"), "/me");
-  assert.match(await sentenceOf(await signIn(account)), /not linked to anybody/u);
+  assert.match(sentenceOf(await signIn(account)), /not linked to anybody/u);
 });
 
 test("linking asks for a fresh confirmation, and is done by the person who began it", async () => {
@@ -360,7 +324,7 @@ test("linking asks for a fresh confirmation, and is done by the person who began
   provider.next = { claims: claimsFor(started, { sub: "stale" }) };
   const refused = await comeBack(started);
   assert.deepEqual(
-    [refused.status, await sentenceOf(refused)],
+    [refused.status, sentenceOf(refused)],
     [403, "Confirm your identity: this needs a sign-in within the last ten minutes."],
   );
   const { rows } = await service.database.query("select from provider_account where subject = 'stale'");
@@ -372,13 +336,13 @@ test("linking asks for a fresh confirmation, and is done by the person who began
   const begun = await begin("/sign-in/provider", one, { next: "/me" });
   provider.next = { claims: claimsFor(begun, { sub: "stolen" }) };
   const swapped = await comeBack({ ...begun, cookie: begun.cookie.replace(one, other) });
-  assert.match(await sentenceOf(swapped), /this browser began/u);
+  assert.match(sentenceOf(swapped), /this browser began/u);
 });
 
 test("a confirmation needs a new sign-in at the provider, with the person's own account", async () => {
   const cookie = await signInAs(service, { name: "Confirmer" });
   await linkAccount(cookie, { sub: "confirmer" });
-  const confirmed = async (claims: Claims): Promise<Response> => {
+  const confirmed = async (claims: Claims): Promise<WireAnswer> => {
     const started = await begin("/sign-in/provider", cookie, { next: "/me" });
     assert.deepEqual(
       [started.url.searchParams.get("prompt"), started.url.searchParams.get("max_age")],
@@ -395,14 +359,14 @@ test("a confirmation needs a new sign-in at the provider, with the person's own 
   for (const [claims, sentence] of refusals) {
     const response = await confirmed(claims);
     assert.deepEqual([response.status, sessionOf(response)], [403, ""]);
-    assert.match(await sentenceOf(response), sentence);
+    assert.match(sentenceOf(response), sentence);
   }
   const long = await begin("/sign-in/provider", cookie, { next: `/w/${"x".repeat(12_000)}` });
   assert.ok(long.cookie.length < 4096);
   const response = await confirmed({ sub: "confirmer" });
   assert.equal(response.headers.get("location"), "/me");
   assert.equal((await get("/me", cookie)).status, 303, "the session has a new id");
-  assert.doesNotMatch(await (await get("/me", sessionOf(response))).text(), /Confirm your identity/u);
+  assert.doesNotMatch((await get("/me", sessionOf(response))).text, /Confirm your identity/u);
 });
 
 test("a session at the provider that is old, or of unknown age, is no fresh proof", async () => {
@@ -415,7 +379,7 @@ test("a session at the provider that is old, or of unknown age, is no fresh proo
     [now() * 1000, false],
   ] as const) {
     const session = sessionOf(await signIn({ ...account, auth_time: authTime }));
-    const page = await (await get("/me", session)).text();
+    const page = (await get("/me", session)).text;
     assert.equal(!page.includes("Confirm your identity"), isFresh, String(authTime));
   }
 });
@@ -425,7 +389,7 @@ test("the group of operators makes an operator of the session alone", async () =
   const account = { sub: "group", email: "group@acme.example" };
   const isOperator = async (groups: unknown): Promise<boolean> => {
     const session = sessionOf(await signIn({ ...account, groups }));
-    return (await (await get("/w", session)).text()).includes("The shop’s domain");
+    return (await get("/w", session)).text.includes("The shop’s domain");
   };
   assert.deepEqual(
     [
@@ -482,9 +446,9 @@ test("a recovery link unlinks the account; an operator's link may name an addres
   await make({ email: "mistaken@acme.example" });
   const { result } = await make({ recover: "yes" });
   await postForm(service, "/enter", { secret: result.link.reveal().split("#")[1] ?? "" });
-  assert.match(await sentenceOf(await signIn({ sub: "recovered" })), /not linked to anybody/u);
+  assert.match(sentenceOf(await signIn({ sub: "recovered" })), /not linked to anybody/u);
   assert.match(
-    await sentenceOf(await signIn({ sub: "mistaken", email: "mistaken@acme.example" })),
+    sentenceOf(await signIn({ sub: "mistaken", email: "mistaken@acme.example" })),
     /no open invitation/u,
     "a link that was sent to a wrong address",
   );
@@ -534,15 +498,16 @@ test("after thirty failures from one address, an answer of a sign-in that began 
   assert.equal(response.status, 303);
 });
 
-/** Runs a test on a service of its own, whose provider has other metadata or is named otherwise. */
+/** Runs a test on another server of the database, whose provider has other metadata or is named otherwise. */
 async function elsewhere(
+  context: TestContext,
   { named, ...change }: Claims & { named?: string },
   act: () => Promise<void>,
 ): Promise<void> {
   const [own, first] = [provider.metadata, service];
   provider.metadata = { ...own, ...change };
   try {
-    service = await startWithProvider(named);
+    service = await startBeside(context, first, await providerOptions(named ?? issuer));
     await act();
   } finally {
     await service.stop();
@@ -551,49 +516,48 @@ async function elsewhere(
   }
 }
 
-test("a service starts while its provider is down, says so to who signs in, and asks it nothing for the page", async () => {
+test("a service starts while its provider is down, says so to who signs in, and asks it nothing for the page", async (context) => {
   provider.isDown = true;
-  await elsewhere({}, async () => {
-    assert.match(await (await get("/sign-in", "")).text(), /Sign in with Acme/u);
-    const refused = await postForm(service, "/sign-in/provider", {});
-    assert.equal(refused.status, 403);
-    const text = await refused.text();
+  await elsewhere(context, {}, async () => {
+    assert.match((await get("/sign-in", "")).text, /Sign in with Acme/u);
+    const { status, text } = await postForm(service, "/sign-in/provider", {});
+    assert.equal(status, 403);
     assert.match(text, /<h1>Single sign-on did not work<\/h1>/u);
     assert.match(text, /The identity provider does not answer\. Try again in a minute/u);
   }).finally(() => (provider.isDown = false));
   await begin();
 });
 
-test("the account of an issuer that the option names with another slash is shown, confirms and is unlinked", async () => {
-  await elsewhere({ named: `${issuer}/` }, async () => {
+test("the account of an issuer that the option names with another slash is shown, confirms and is unlinked", async (context) => {
+  await elsewhere(context, { named: `${issuer}/` }, async () => {
     const cookie = await signInAs(service, { name: "Slash" });
     assert.equal((await linkAccount(cookie, { sub: "slash" })).headers.get("location"), "/me");
-    assert.match(await (await get("/me", cookie)).text(), /Linked at Acme/u);
-    assert.match(await (await get("/confirm?next=%2Fme", cookie)).text(), /Confirm with Acme/u);
+    assert.match((await get("/me", cookie)).text, /Linked at Acme/u);
+    assert.match((await get("/confirm?next=%2Fme", cookie)).text, /Confirm with Acme/u);
     await postForm(service, "/me/account/unlink", {}, { cookie });
-    assert.match(await sentenceOf(await signIn({ sub: "slash" })), /not linked to anybody/u);
+    assert.match(sentenceOf(await signIn({ sub: "slash" })), /not linked to anybody/u);
   });
 });
 
-test("a provider that takes the secret in the form alone gets it there", async () => {
-  await elsewhere({ token_endpoint_auth_methods_supported: ["client_secret_post"] }, async () => {
+test("a provider that takes the secret in the form alone gets it there", async (context) => {
+  await elsewhere(context, { token_endpoint_auth_methods_supported: ["client_secret_post"] }, async () => {
     const started = await begin();
     provider.next = { claims: claimsFor(started) };
-    assert.match(await sentenceOf(await comeBack(started)), /no open invitation/u);
+    assert.match(sentenceOf(await comeBack(started)), /no open invitation/u);
     const { authorization, form } = provider.asked.at(-1) ?? {};
     assert.deepEqual([authorization, form?.get("client_secret")], ["", CLIENT.secret]);
   });
 });
 
-test("metadata of many tenants, of another issuer, or with no address for browsers is refused", async () => {
+test("metadata of many tenants, of another issuer, or with no address for browsers is refused", async (context) => {
   for (const change of [
     { issuer: `${issuer}/{tenantid}` },
     { issuer: "https://evil.example" },
     { authorization_endpoint: "javascript:alert(1)" },
     { end_session_endpoint: "data:text/html,x" },
   ]) {
-    await elsewhere(change, async () => {
-      const refused = await sentenceOf(await postForm(service, "/sign-in/provider", {}));
+    await elsewhere(context, change, async () => {
+      const refused = sentenceOf(await postForm(service, "/sign-in/provider", {}));
       assert.match(refused, /The identity provider does not answer/u, JSON.stringify(change));
     });
   }

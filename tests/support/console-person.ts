@@ -3,7 +3,7 @@ import { textInput } from "../../src/actions/field.ts";
 import { findByIdOrName, linkUser, type UserLink } from "../../src/actions/people/actions.ts";
 import { OPERATOR } from "../../src/actions/actor.ts";
 import { consoleAddress } from "../../src/actions/console-address.ts";
-import type { TestService } from "./service.ts";
+import { send, type TestService, type WireAnswer } from "./service.ts";
 
 type LinkWish = { name?: string; shopDomain?: string; isRecovery?: boolean; now?: Date };
 
@@ -41,19 +41,36 @@ export async function unusedLinks({ database }: TestService, name: string): Prom
   return rows.length;
 }
 
-/** Posts a form of the console as its own page would, unless headers say otherwise; follows no redirect. */
-export async function postForm(
-  service: TestService,
+/** Compressing pages takes longer than rendering many of them; compression has its own tests. */
+const UNCOMPRESSED = { "accept-encoding": "identity" };
+
+/** Fields by name, or in pairs when one repeats. */
+export type FormFields = Record<string, string> | [string, string][];
+
+/** Opens a page of the console with somebody's cookie, or signed out; follows no redirect. */
+export function openPage(
+  { address }: Pick<TestService, "address">,
   path: string,
-  fields: Record<string, string> | [string, string][],
+  cookie = "",
+): Promise<WireAnswer> {
+  return send(address + path, { headers: { ...UNCOMPRESSED, cookie } });
+}
+
+/** Posts a form of the console as its own page would, unless headers say otherwise; follows no redirect. */
+export function postForm(
+  { address }: Pick<TestService, "address">,
+  path: string,
+  fields: FormFields,
   headers: Record<string, string> = {},
-): Promise<Response> {
-  return fetch(`${service.address}${path}`, {
-    method: "POST",
-    redirect: "manual",
-    headers: { origin: service.address, "sec-fetch-site": "same-origin", ...headers },
-    body: new URLSearchParams(fields),
-  });
+): Promise<WireAnswer> {
+  const own = {
+    ...UNCOMPRESSED,
+    origin: address,
+    "sec-fetch-site": "same-origin",
+    "content-type": "application/x-www-form-urlencoded;charset=UTF-8",
+  };
+  const body = new URLSearchParams(fields).toString();
+  return send(address + path, { method: "POST", headers: { ...own, ...headers }, body });
 }
 
 /** Signs a person in by a new link; returns the cookie as a browser sends it. */
@@ -66,7 +83,7 @@ export async function signInAs(
 }
 
 /** The session cookie that an answer sets, as a browser sends it back. */
-export function cookieOf(response: Response): string {
-  const [pair = ""] = (response.headers.get("set-cookie") ?? "").split(";");
+export function cookieOf({ headers }: Pick<WireAnswer, "headers">): string {
+  const [pair = ""] = (headers.get("set-cookie") ?? "").split(";");
   return pair;
 }

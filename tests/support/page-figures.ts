@@ -14,3 +14,14 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">",
 export function unescaped(markup: string): string {
   return markup.replaceAll(/&(amp|lt|gt|quot|#39);/gu, (_, name: string) => ENTITIES[name] ?? "");
 }
+
+/** What a page says, without its markup. */
+export function wordsOf(page: string): string {
+  return unescaped(page.replaceAll(/<[^>]+>/gu, " ")).replaceAll(/\s+/gu, " ");
+}
+
+/** The figures of the column "If saved" of a page that previews a setting, by name. */
+export function previewIn(page: string): Record<string, string> {
+  const found = page.matchAll(/<data value="([^"]*)" data-preview="([^"]*)">/gu);
+  return Object.fromEntries([...found].map(([, value = "", name = ""]) => [name, value]));
+}

@@ -1,10 +1,10 @@
 import { after } from "node:test";
 import type { Role } from "../../src/contract/role.ts";
 import { newSecret } from "../../src/access/secret.ts";
-import { makeUserLink } from "./console-person.ts";
+import { cookieOf, makeUserLink, openPage, postForm, type FormFields } from "./console-person.ts";
 import { post, toolCall, toolText } from "./mcp.ts";
 import { createSession } from "./people.ts";
-import { send, startTestService, type CalledAnswer, type CallOptions } from "./service.ts";
+import { startTestService, type CalledAnswer, type CallOptions } from "./service.ts";
 import type { TestService, WireAnswer } from "./service.ts";
 import { createSmallStore } from "./small-store.ts";
 import { createTenant, type Tenant, type TenantOptions } from "./tenants.ts";
@@ -21,9 +21,6 @@ export const sharedService = (): Promise<TestService> => (shared ??= startTestSe
 /** `location` is below the workspace; `done` is the sentence that the next page shows. */
 export type SentForm = WireAnswer & { location: string; done: string | null };
 
-/** Fields by name, or in pairs when one repeats. */
-export type FormFields = Record<string, string> | [string, string][];
-
 /** Somebody who is signed in, at the pages of a workspace: of one server, or of another on the same database. */
 export type Member = {
   userId: string;
@@ -34,6 +31,14 @@ export type Member = {
   get: (path: string, address?: string) => Promise<WireAnswer>;
   /** Sends a form as the page would; follows no redirect. */
   post: (path: string, fields: FormFields, address?: string) => Promise<SentForm>;
+  /** The page that a form leads to, which says once what was done. */
+  follow: (sent: SentForm) => Promise<WireAnswer>;
+};
+
+type AuditRow = {
+  action: string;
+  detail: Record<string, unknown>;
+  before: Record<string, unknown> | null;
 };
 
 export type Scene = Tenant & {
@@ -44,7 +49,7 @@ export type Scene = Tenant & {
   tool: (name: string, values?: unknown) => Promise<{ text: string; isError: boolean }>;
   member: (role?: Role, name?: string) => Promise<Member>;
   /** What members did there, oldest first. */
-  audit: () => Promise<{ action: string; detail: unknown; before: unknown }[]>;
+  audit: () => Promise<AuditRow[]>;
 };
 
 /**
@@ -89,24 +94,16 @@ export async function actAs(
 /** The pages of a workspace with somebody's cookie. */
 export function visitorOf(service: TestService, shopDomain: string, cookie: string): Omit<Member, "userId"> {
   const root = `/w/${shopDomain}`;
-  // Compressing pages takes longer than rendering many of them; compression has its own tests.
-  const usual = { cookie, "accept-encoding": "identity" };
   return {
     cookie,
     home: `http://localhost:${new URL(service.address).port}${root}`,
-    get: (path, address = service.address) => send(address + root + path, { headers: usual }),
+    get: (path, address = service.address) => openPage({ address }, root + path, cookie),
     post: async (path, fields, address = service.address) => {
-      const headers = {
-        ...usual,
-        origin: address,
-        "sec-fetch-site": "same-origin",
-        "content-type": "application/x-www-form-urlencoded;charset=UTF-8",
-      };
-      const body = new URLSearchParams(fields).toString();
-      const page = await send(address + root + path, { method: "POST", headers, body });
+      const page = await postForm({ address }, root + path, fields, { cookie });
       const location = (page.headers.get("location") ?? "").replace(root, "");
       return { ...page, location, done: doneOf(page.headers) };
     },
+    follow: (sent) => openPage(service, sent.headers.get("location") ?? "", `${cookie}; ${cookieOf(sent)}`),
   };
 }
 
@@ -117,7 +114,7 @@ function doneOf(headers: Headers): string | null {
 
 /** What members did in a workspace, oldest first. */
 export async function auditOf({ database }: TestService, { shopKey }: Pick<Tenant, "shopKey">) {
-  const { rows } = await database.query<{ action: string; detail: unknown; before: unknown }>(
+  const { rows } = await database.query<AuditRow>(
     "select action, detail, before from audit_event where shop_key = $1 and actor like 'user:%' order by happened_at",
     [shopKey],
   );

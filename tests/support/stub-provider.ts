@@ -9,7 +9,8 @@ import { textInput } from "../../src/actions/field.ts";
 import { inviteMember } from "../../src/actions/members/actions.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import { postForm } from "./console-person.ts";
-import type { TestService } from "./service.ts";
+import { freePort } from "./free-port.ts";
+import { send, type TestService, type WireAnswer } from "./service.ts";
 import type { Tenant } from "./tenants.ts";
 
 export type Claims = Record<string, unknown>;
@@ -103,6 +104,21 @@ export async function startStubProvider(): Promise<StubProvider> {
   return stub;
 }
 
+/** Options of a service whose members may sign in at the provider, for a port of its own. */
+export async function providerOptions(issuer: string): Promise<Record<string, string>> {
+  const port = await freePort();
+  return {
+    PORT: String(port),
+    PUBLIC_URL: `http://localhost:${port}`,
+    OIDC_ISSUER: issuer,
+    OIDC_CLIENT_ID: CLIENT.id,
+    OIDC_CLIENT_SECRET: CLIENT.secret,
+    OIDC_NAME: "Acme",
+    OIDC_OPERATOR_GROUP: "ops",
+    TRUSTED_PROXIES: "127.0.0.1",
+  };
+}
+
 /** A sign-in that a browser has begun: where it is sent, and its cookies. */
 export type Started = { url: URL; cookie: string; state: string; nonce: string };
 
@@ -115,7 +131,7 @@ export async function beginAt(
 ): Promise<Started> {
   const response = await postForm(service, path, fields, { cookie });
   const [, address = ""] = (response.headers.get("refresh") ?? "").split("url=");
-  assert.equal(response.status, 200, await response.text());
+  assert.equal(response.status, 200, response.text);
   const url = new URL(address);
   const flow = response.headers.getSetCookie().find((each) => each.startsWith("returns-provider=")) ?? "";
   assert.match(flow, /; HttpOnly; SameSite=Lax/u);
@@ -132,13 +148,12 @@ export async function comeBackTo(
   issuer: string,
   started: Started,
   change: Record<string, string | null> = {},
-): Promise<Response> {
+): Promise<WireAnswer> {
   const query = new URLSearchParams({ code: `code-${(codes += 1)}`, state: started.state, iss: issuer });
   for (const [name, value] of Object.entries(change))
     if (value === null) query.delete(name);
     else query.set(name, value);
-  return fetch(`${service.address}/sign-in/provider/callback?${query.toString()}`, {
-    redirect: "manual",
+  return send(`${service.address}/sign-in/provider/callback?${query.toString()}`, {
     headers: { cookie: started.cookie, "x-forwarded-for": `10.1.0.${(addresses += 1) % 250}` },
   });
 }
@@ -160,11 +175,11 @@ export function claimsOf(issuer: string, { nonce }: Started, change: Claims = {}
   };
 }
 
-export const sentenceOf = async (response: Response): Promise<string> =>
-  /role="alert"[^>]*>\s*([^<]*?)\s*</u.exec(await response.text())?.[1] ?? "no sentence";
+export const sentenceOf = ({ text }: WireAnswer): string =>
+  /role="alert"[^>]*>\s*([^<]*?)\s*</u.exec(text)?.[1] ?? "no sentence";
 
-export const sessionOf = (response: Response): string =>
-  response.headers
+export const sessionOf = ({ headers }: WireAnswer): string =>
+  headers
     .getSetCookie()
     .find((each) => each.startsWith("returns="))
     ?.split(";")[0] ?? "";
