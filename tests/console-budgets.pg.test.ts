@@ -10,6 +10,7 @@ import { REPORT_SECTIONS } from "../src/contract/parameters.ts";
 import { startDemoService, type DemoService } from "./docs-demo.ts";
 import { recordStatements, type AskedStatements } from "./support/asked-statements.ts";
 import { useChromium } from "./support/chromium.ts";
+import { ALL_PATHS } from "./support/console-pages.ts";
 import { makeUserLink } from "./support/console-person.ts";
 import { actAs, type Member } from "./support/scene.ts";
 
@@ -81,8 +82,8 @@ test("compressed, the style sheet is at most 8 kB and all scripts together 9 kB,
   assertAtMost(sum(scripts.map(({ body }) => body.length)), MOST_BYTES.scriptsRaw, "scripts as they are");
 });
 
-test("a page of remembered answers runs two statements, however many requests it shows", async () => {
-  for (const { path } of PAGES) {
+test("a page or file of remembered answers runs two statements, however many requests it shows", async () => {
+  for (const path of ALL_PATHS) {
     await member.get(path);
     statements.forget();
     const { status } = await member.get(path);
