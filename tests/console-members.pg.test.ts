@@ -166,16 +166,6 @@ test("a recovery is a notice of every owner, and nobody else's", async () => {
   assert.match((await viewer.get(NOTICES)).text, /No notices yet/u);
 });
 
-test("anyone may leave but the last owner", async () => {
-  const last = await owner.post(`${NOTICES}/leave`, {});
-  assert.equal(last.status, 409);
-  assert.match(last.text, /is the last owner of /u);
-  const viewer = await actAs(service, tenant, "viewer", "Leaver");
-  const left = await viewer.post(`${NOTICES}/leave`, {});
-  assert.deepEqual([left.status, left.location], [303, "/w"]);
-  assert.equal(await idOf("Leaver"), "");
-});
-
 test("changes of members are audited, without a name or a link", async () => {
   const own = await createTenant(service.database);
   const boss = await actAs(service, own, "owner", "Boss");

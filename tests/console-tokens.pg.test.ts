@@ -249,9 +249,11 @@ const auditOf = async (tokenId: string) =>
 
 test("revoking asks for the name, and moves the token behind the ended ones", async () => {
   const tokenId = await idOfNew("to be ended");
-  const wrong = await owner.post(`${TOKENS}/${tokenId}/revoke`, { typed_name: "To be ended" });
-  assert.equal(wrong.status, 400);
-  assert.match(wrong.text, /This is not the token’s name/u);
+  for (const typed_name of ["", "To be ended"]) {
+    const wrong = await owner.post(`${TOKENS}/${tokenId}/revoke`, { typed_name });
+    assert.equal(wrong.status, 400);
+    assert.match(wrong.text, /This is not the token’s name/u);
+  }
   const ended = await owner.post(`${TOKENS}/${tokenId}/revoke`, { typed_name: "to be ended" });
   assert.equal(ended.status, 303);
   const page = await read(TOKENS);
@@ -268,8 +270,9 @@ test("revoking asks for the name, and moves the token behind the ended ones", as
 
 test("a token of another workspace is no page and no form of this one", async () => {
   const other = await createTenant(service.database);
-  const { tokenId } = await createTokenOf(service.database, other.shopKey);
+  const { tokenId, token } = await createTokenOf(service.database, other.shopKey);
   assert.equal((await owner.get(`${TOKENS}/${tokenId}`)).status, 404);
-  const revoke = await owner.post(`${TOKENS}/${tokenId}/revoke`, { name: "reporting" });
+  const revoke = await owner.post(`${TOKENS}/${tokenId}/revoke`, { typed_name: "reporting" });
   assert.equal(revoke.status, 404);
+  assert.equal((await service.call("/api/v1/alerts", { token })).status, 200);
 });

@@ -128,40 +128,6 @@ test("a row that cannot be used keeps everything out and is named; --skip-invali
   assert.match(nowhere.stderr, /no-such-folder: there is no such folder\.\n$/u);
 });
 
-test("mistakes end with 2, what cannot be done with 1, each in one sentence", async () => {
-  const cases: [string, number, RegExp][] = [
-    ["no-such-command", 2, /^Unknown command 'no-such-command'\.\n$/u],
-    ["workspace create --domain x.example", 2, /^Required option '--currency <code>' not specified\.\n$/u],
-    [
-      "workspace set --workspace shop.example colour=red",
-      2,
-      /^"colour" is not a setting of a workspace; its settings are plan, .+, visible_card_size\.\n$/u,
-    ],
-    [
-      "plan set tiny colour=red",
-      2,
-      /^"colour" is not a setting of a plan; .+ daily_quota, entitlements\.\n$/u,
-    ],
-    [
-      "token revoke nope --workspace shop.example",
-      2,
-      /^Requests with the token nope will fail\. Revoke it\? There is no terminal to ask on: add --yes to confirm\.\n$/u,
-    ],
-    ["workspace show --workspace none.example", 1, /^There is no workspace for .+\.\n$/u],
-    [
-      "token revoke nope --workspace shop.example --yes",
-      1,
-      /^The workspace shop\.example has no token .+\n$/u,
-    ],
-  ];
-  for (const [line, code, message] of cases) {
-    const outcome = await run(line);
-    assert.equal(outcome.code, code, line);
-    assert.match(outcome.stderr, message);
-    assert.equal(outcome.stdout, "");
-  }
-});
-
 test("RETURNS_WORKSPACE replaces --workspace, which takes precedence", async () => {
   for (const domain of ["one.example", "two.example"]) {
     await runJson(`workspace create --domain ${domain} --currency EUR`);
@@ -174,15 +140,6 @@ test("RETURNS_WORKSPACE replaces --workspace, which takes precedence", async () 
   assert.equal(await shown("workspace show"), "one.example");
   assert.equal(await shown("workspace show --workspace two.example"), "two.example");
   assert.equal((await run("workspace show")).code, 2);
-});
-
-test("off a terminal the output has no escape sequences, and help begins with examples", async () => {
-  const help = await run("token create --help");
-  assert.equal(help.code, 0);
-  assert.match(help.stdout, /^Examples:\n {2}\.\/returns token create /u);
-  const table = await run("plan list");
-  assert.match(table.stdout, /^plan +requests a day +entitlements\n/u);
-  assert.ok(![help, table].some((outcome) => /\u001b/u.test(outcome.stdout + outcome.stderr)));
 });
 
 test("a server with another secret is refused at its start, and doctor says why", async () => {

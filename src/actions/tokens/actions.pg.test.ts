@@ -19,11 +19,9 @@ const inHours = (hours: number): Date => new Date(now.getTime() + hours * 3_600_
 
 const control = use(openControlDatabase);
 let workspace: DirectoryRow;
-let other: DirectoryRow;
 before(async () => {
   keys = await openTestKeys(control.database);
   workspace = await makeWorkspace(control.database, "tokens.example");
-  other = await makeWorkspace(control.database, "other.example");
 });
 
 const callerOf = (by: DirectoryRow, at: Date = now) => ({
@@ -46,7 +44,7 @@ const ALERTS = { name: "a", scopes: "read:alerts" };
 const create = (values: Parameters<typeof textInput>[0], by?: DirectoryRow) => act(createToken, values, by);
 const issue = (name: string, expires?: string) =>
   create({ name, scopes: "read:alerts,read:dashboard", expires });
-const end = (tokenId: string, by?: DirectoryRow) => act(revokeToken, { token_id: tokenId }, by);
+const end = (tokenId: string) => act(revokeToken, { token_id: tokenId });
 const rotate = (tokenId: string, overlap?: string, by?: DirectoryRow) =>
   act(rotateToken, { token_id: tokenId, overlap }, by);
 const listed = (at?: Date) => readList(tokenList, callerOf(workspace, at));
@@ -96,17 +94,6 @@ test("an expired token is listed as expired", async () => {
   assert.equal(await statusOf(tokenId, inHours(12)), "expired");
 });
 
-test("a form that leaves the name empty revokes nothing", async () => {
-  const { token_id: tokenId } = await issue("confirmed");
-  for (const typed of ["", "another"]) {
-    await assert.rejects(act(revokeToken, { token_id: tokenId, typed_name: typed }), {
-      kind: "invalid",
-      message: /type it exactly as shown above/u,
-    });
-  }
-  assert.equal(await statusOf(tokenId), "active");
-});
-
 test("revoking twice changes nothing the second time", async () => {
   const { token_id: tokenId } = await issue("twice");
   const first = await end(tokenId);
@@ -116,18 +103,6 @@ test("revoking twice changes nothing the second time", async () => {
     (event) => event.action === "token.revoke" && event.detail["token_id"] === tokenId,
   );
   assert.equal(recorded.length, 1);
-});
-
-test("a token of another workspace is as unknown as one that never was", async () => {
-  const { token_id: tokenId } = await issue("mine");
-  await assert.rejects(end(tokenId, other), {
-    kind: "impossible",
-    message: `The workspace other.example has no token with the id "${tokenId}".`,
-  });
-  await assert.rejects(end("0000000000000000", other), {
-    kind: "impossible",
-  });
-  assert.equal(await statusOf(tokenId), "active");
 });
 
 test("a rotated token keeps name, scopes and lifetime; the old one ends now, or after the overlap", async () => {
