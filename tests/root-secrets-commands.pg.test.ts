@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { rowsIn } from "./support/backups.ts";
 import { isCitus } from "./support/citus.ts";
 import { runCommand } from "./support/command.ts";
-import { createTestDatabase, FORGET_KEYS, type TestDatabase } from "./support/database.ts";
+import { FORGET_KEYS } from "./support/database.ts";
 import { execute } from "./support/server.ts";
 import { makeFolder } from "./support/folder.ts";
+import { before, useDatabase } from "./support/use.ts";
 
 /** Root secrets of commands, as operators type them. Every secret here is a canary: no output may hold one. */
 
@@ -19,11 +20,10 @@ const CREATE_WORKSPACE = ["workspace", "create", "--domain", DOMAIN, "--currency
 /** Needs the keys. */
 const CREATE_TOKEN = ["token", "create", "--workspace", DOMAIN, "--name", "n", "--scopes", "read:dashboard"];
 
-let database: TestDatabase;
+const database = useDatabase();
 const folder = makeFolder();
 let dataFolder: string;
 before(async () => {
-  database = await createTestDatabase();
   await execute(database.url, FORGET_KEYS);
   dataFolder = join(folder, "data");
   for (const [name, secret] of Object.entries({ first: FIRST, second: SECOND, other: OTHER })) {
@@ -31,7 +31,6 @@ before(async () => {
   }
   assert.equal((await run(CREATE_WORKSPACE)).code, 0);
 });
-after(() => database.drop());
 
 const environment = (own: Record<string, string>): Record<string, string> => ({
   DATABASE_URL: database.url,

@@ -1,21 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import pino from "pino";
 import { openInstallation, openServingDatabases, type ServingDatabases } from "../src/installation.ts";
 import { readConfig } from "../src/config.ts";
 import type { Queryable } from "../src/store/database.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { createPlainDatabase } from "./support/backups.ts";
-import type { TestDatabase } from "./support/database.ts";
+import { useDatabase } from "./support/use.ts";
 import { execute } from "./support/server.ts";
 import { serviceEnvironment } from "./support/service.ts";
 
 /** Without Citus, whatever the server has. */
-let testDatabase: TestDatabase;
-before(async () => {
-  testDatabase = await createPlainDatabase();
-});
-after(() => testDatabase.drop());
+const testDatabase = useDatabase(createPlainDatabase);
 
 const READING = {
   default_transaction_read_only: "on",

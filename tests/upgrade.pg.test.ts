@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { readBackup, writeManifest } from "../src/actions/installation/backup-folder.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { knownMigrations, migrate, schemaLevel, UNUSABLE } from "../src/store/migrate.ts";
@@ -9,12 +9,13 @@ import { FIRST_MIGRATION } from "../src/store/queries/installation.ts";
 import { rebuildMarkedWorkspaces } from "../src/sync/rebuild.ts";
 import { backUp, createEmptyDatabase, createPlainDatabase, hashesOf } from "./support/backups.ts";
 import { restoreInto, rowsIn } from "./support/backups.ts";
-import { openConnections, type TestDatabase } from "./support/database.ts";
+import { openConnections } from "./support/database.ts";
 import { makeFolder } from "./support/folder.ts";
 import { leastParameters } from "./support/requests.ts";
 import { OF_0_2_0, schemaOf } from "./support/schema.ts";
 import { execute } from "./support/server.ts";
 import { openTestPool, startOn } from "./support/service.ts";
+import { useDatabase } from "./support/use.ts";
 
 /** By token of the database of 0.2.0 the answers of 0.2.0, by endpoint. */
 const ANSWERS = JSON.parse(readFileSync(join(import.meta.dirname, "upgrade/0.2.0.json"), "utf8")) as Record<
@@ -25,11 +26,7 @@ const ANSWERS = JSON.parse(readFileSync(join(import.meta.dirname, "upgrade/0.2.0
 const ADDED_COLUMNS = ["entity_sold_units"];
 const MIGRATIONS_OF_0_2_0 = OF_0_2_0.match(/(?<=^\('\d+', ')\d{4}_\w+(?=')/gmu) ?? [];
 
-let fresh: TestDatabase;
-before(async () => {
-  fresh = await createPlainDatabase();
-});
-after(() => fresh.drop());
+const fresh = useDatabase(createPlainDatabase);
 
 async function onDatabaseOf020(work: (url: string) => Promise<void>): Promise<void> {
   const database = await createEmptyDatabase();

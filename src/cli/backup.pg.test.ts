@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { zstdCompressSync } from "node:zlib";
 import pg from "pg";
@@ -20,7 +20,7 @@ import {
   rowsIn,
 } from "../../tests/support/backups.ts";
 import { runCommand, startCommand, type CommandOutcome } from "../../tests/support/command.ts";
-import type { TestDatabase } from "../../tests/support/database.ts";
+import { before, useDatabase } from "../../tests/support/use.ts";
 import { csv, withFolder } from "../../tests/support/import-workspace.ts";
 import { execute } from "../../tests/support/server.ts";
 import { TEST_SECRET } from "../../tests/support/secret.ts";
@@ -37,12 +37,11 @@ const FILES = {
 };
 const QUESTION = "/api/v1/summary?start_month=2025-01&end_month=2025-01&include_incomplete=true";
 
-let source: TestDatabase;
+const source = useDatabase(createPlainDatabase);
 let environment: Record<string, string>;
 const parent = makeFolder();
 let token: string;
 before(async () => {
-  source = await createPlainDatabase();
   environment = serviceEnvironment(source.url);
   // As root the embedded database runs as another user, who passes through.
   await chmod(parent, 0o755);
@@ -53,7 +52,6 @@ before(async () => {
   const created = ["token", "create", "--workspace", DOMAIN, "--name", "n", "--scopes", "read:dashboard"];
   token = (await run(created)).stdout.trim();
 });
-after(() => source.drop());
 
 async function run(words: readonly string[], of = environment): Promise<CommandOutcome> {
   const outcome = await runCommand(words, of);

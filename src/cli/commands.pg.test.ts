@@ -4,21 +4,19 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { runCommand, runHere, startCommand, type CommandOutcome } from "../../tests/support/command.ts";
 import { isCitus } from "../../tests/support/citus.ts";
-import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
+import { before, useDatabase } from "../../tests/support/use.ts";
 import { execute, urlOfDatabase } from "../../tests/support/server.ts";
 import { serviceEnvironment } from "../../tests/support/service.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
 
-let database: TestDatabase;
+const database = useDatabase();
 let environment: Record<string, string>;
-before(async () => {
-  database = await createTestDatabase();
+before(() => {
   environment = serviceEnvironment(database.url);
 });
-after(() => database.drop());
 
 /** Words are separated by single blanks. */
 const run = (line: string): Promise<CommandOutcome> => runCommand(line.split(" "), environment);

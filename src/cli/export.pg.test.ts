@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runCommand, startCommand, type CommandOutcome } from "../../tests/support/command.ts";
-import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
+import { createTestDatabase } from "../../tests/support/database.ts";
+import { before, useDatabase } from "../../tests/support/use.ts";
 import { execute } from "../../tests/support/server.ts";
 import { csv, withFolder } from "../../tests/support/import-workspace.ts";
 import { serviceEnvironment } from "../../tests/support/service.ts";
@@ -20,11 +21,10 @@ const FILES = {
   ),
 };
 
-let database: TestDatabase;
+const database = useDatabase();
 let environment: Record<string, string>;
 const parent = makeFolder();
 before(async () => {
-  database = await createTestDatabase();
   environment = serviceEnvironment(database.url);
   await run(["workspace", "create", "--domain", DOMAIN, "--currency", "EUR", "--plan", "scale"]);
   await run(["workspace", "set", "--workspace", DOMAIN, "primary_window_days=45", "min_sold_units=1"]);
@@ -32,7 +32,6 @@ before(async () => {
     run(["import", folder, "--workspace", DOMAIN, "--as-of", "2026-01-01T06:00:00.123Z"]),
   );
 });
-after(() => database.drop());
 
 async function run(words: readonly string[], of = environment): Promise<CommandOutcome> {
   const outcome = await runCommand(words, of);

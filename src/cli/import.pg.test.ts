@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { runCommand, type CommandOutcome } from "../../tests/support/command.ts";
-import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
+import { before, useDatabase } from "../../tests/support/use.ts";
 import { csv, withFolder, type FolderFiles } from "../../tests/support/import-workspace.ts";
 import { serviceEnvironment } from "../../tests/support/service.ts";
 
@@ -10,15 +10,13 @@ const OLD = {
   "order_lines.csv": csv("order_id,line_id,ordered_at,units", "o1,l1,2025-01-05T10:00:00Z,3"),
 };
 
-let database: TestDatabase;
+const database = useDatabase();
 let environment: Record<string, string>;
 before(async () => {
-  database = await createTestDatabase();
   environment = serviceEnvironment(database.url);
   const { code } = await run(["workspace", "create", "--domain", DOMAIN, "--currency", "EUR"]);
   assert.equal(code, 0);
 });
-after(() => database.drop());
 
 const run = (words: readonly string[]): Promise<CommandOutcome> => runCommand(words, environment);
 const importFiles = (files: FolderFiles, ...options: string[]): Promise<CommandOutcome> =>

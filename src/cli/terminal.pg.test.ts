@@ -3,24 +3,22 @@ import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { after, before, test } from "node:test";
-import { createTestDatabase, type TestDatabase } from "../../tests/support/database.ts";
+import { test } from "node:test";
+import { before, useDatabase } from "../../tests/support/use.ts";
 import { serviceEnvironment } from "../../tests/support/service.ts";
 import { eventually } from "../../tests/support/worker.ts";
 import { runCommand } from "../../tests/support/command.ts";
 
 const MAIN = join(import.meta.dirname, "main.ts");
 
-let database: TestDatabase;
+const database = useDatabase();
 let environment: Record<string, string>;
 before(async () => {
-  database = await createTestDatabase();
   environment = serviceEnvironment(database.url);
   for (const domain of ["a-shop-with-a-long-name.example", "b.example"]) {
     await runCommand(["workspace", "create", "--domain", domain, "--currency", "EUR"], environment);
   }
 });
-after(() => database.drop());
 
 /** The command on a terminal of 60 columns. */
 function startOnTerminal(line: string, more: Record<string, string> = {}): ChildProcessWithoutNullStreams {

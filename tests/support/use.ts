@@ -1,4 +1,5 @@
 import { after, before as beforeTests } from "node:test";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
 
 let last: Promise<unknown> = Promise.resolve();
 
@@ -16,4 +17,12 @@ export function use<Made extends { stop: () => unknown }>(make: () => Made | Pro
   before(async () => Object.assign(made, await make()));
   after(() => made.stop());
   return made;
+}
+
+/** A database that the tests of a file share, gone after the last of them. */
+export function useDatabase(make: () => Promise<TestDatabase> = createTestDatabase): TestDatabase {
+  return use(async () => {
+    const database = await make();
+    return { ...database, stop: () => database.drop() };
+  });
 }
