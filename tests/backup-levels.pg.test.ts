@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import pg from "pg";
 import { readBackup } from "../src/actions/installation/backup-folder.ts";
 import type * as Actions from "../src/actions/installation/actions.ts";
 import { restoreRows } from "../src/actions/installation/actions.ts";
-import { ENDPOINTS } from "../src/contract/registry.ts";
 import type * as Migrate from "../src/store/migrate.ts";
 import { MIGRATION_LOCK, knownMigrations, migrate } from "../src/store/migrate.ts";
 import { appliedMigrations } from "../src/store/queries/installation.ts";
@@ -20,37 +19,26 @@ import {
 import { KEEP_TEST_KEYS, openConnections } from "./support/database.ts";
 import { makeFolder } from "./support/folder.ts";
 import { createNextVersion } from "./support/next-version.ts";
-import { leastParameters } from "./support/requests.ts";
+import { answersOf } from "./support/requests.ts";
 import { OF_0_2_0 } from "./support/schema.ts";
 import { execute } from "./support/server.ts";
-import { startOn, type TestService } from "./support/service.ts";
+import { startOn } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
+import { before, use } from "./support/use.ts";
 
 /** Backups that a later version restores, and of tables that later levels bring. */
 
-let service: TestService;
-let tenant: Tenant;
-before(async () => {
+const service = use(async () => {
   const database = await createPlainDatabase();
   await execute(database.url, KEEP_TEST_KEYS);
-  service = await startOn(database, {});
+  return startOn(database, {});
+});
+let tenant: Tenant;
+before(async () => {
   tenant = await createTenant(service.database, { dailyQuota: null });
   await seedSmallStore(service.database, tenant.shopKey);
 });
-after(() => service.stop());
-
-async function answersOf({ call }: TestService): Promise<unknown[]> {
-  const answers: unknown[] = [];
-  for (const endpoint of ENDPOINTS) {
-    const params = leastParameters(endpoint);
-    const { status, text } = await call(endpoint.path, { token: tenant.token, params, isUnlimited: true });
-    assert.equal(status, 200, text);
-    const body = text.startsWith("{") ? (JSON.parse(text) as { data: unknown }).data : text;
-    answers.push([endpoint.name, body]);
-  }
-  return answers;
-}
 
 /** A backup of the service's database; returns its folder. */
 async function backUpService(): Promise<string> {
@@ -84,7 +72,7 @@ test("the next version restores a backup of this one at its level, migrates it, 
   assert.deepEqual(await rowsIn(url, "select remark from workspace"), [{ remark: `of ${tenant.shopKey}` }]);
   const copy = await startOn({ url, drop: async () => {} }, {});
   try {
-    assert.deepEqual(await answersOf(copy), await answersOf(service));
+    assert.deepEqual(await answersOf(copy, tenant), await answersOf(service, tenant));
   } finally {
     await copy.stop();
   }

@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startLoopSimulator } from "../tools/simulators/loop/server.ts";
 import { startShipStationSimulator } from "../tools/simulators/shipstation/server.ts";
-import { startShopifySimulator, type ShopifySimulator } from "../tools/simulators/shopify/start.ts";
+import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { putLabelSource } from "../src/store/queries/publish.ts";
 import { runCommand, type CommandOutcome } from "./support/command.ts";
-import { openControlDatabase, type ControlDatabase } from "./support/control.ts";
+import { openControlDatabase } from "./support/control.ts";
 import { serviceEnvironment } from "./support/service.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
+import { before, use } from "./support/use.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 import { makeFolder } from "./support/folder.ts";
 
 const folder = makeFolder();
-let control: ControlDatabase;
-let simulator: ShopifySimulator;
+const control = use(openControlDatabase);
+const simulator = use(() => startShopifySimulator({ ...APP, orders: 10, products: 3 }));
 before(async () => {
-  control = await openControlDatabase();
   for (const [domain, currency] of [
     ["lamps.example", "EUR"],
     ["other.example", "EUR"],
@@ -27,11 +27,6 @@ before(async () => {
   ] as const) {
     await makeWorkspace(control.database, domain, { currency });
   }
-  simulator = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
-});
-after(async () => {
-  await simulator.stop();
-  await control.stop();
 });
 
 /** The secret in a file, as an option. */

@@ -1,18 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { makeUserLink, openPage, postForm, signInAs } from "./support/console-person.ts";
 import { openRaw } from "./support/raw-http.ts";
-import { send, startTestService, type TestService } from "./support/service.ts";
+import { send, startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
-let service: TestService;
-let published: TestService;
-before(async () => {
-  service = await startTestService();
-  published = await startTestService({ PUBLIC_URL: "https://returns.example" });
-});
-after(() => Promise.all([service.stop(), published.stop()]));
+const service = use(startTestService);
+const published = use(() => startTestService({ PUBLIC_URL: "https://returns.example" }));
 
 const get = (path: string, headers: Record<string, string> = {}, to = service) =>
   send(to.address + path, { headers });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { OPERATOR } from "../src/actions/actor.ts";
@@ -9,33 +9,25 @@ import { move, moveWorkspace } from "../src/actions/workspace/move.ts";
 import { proxyMap } from "../src/actions/workspace/proxy-map.ts";
 import { setWorkspace } from "../src/actions/workspace/settings.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
-import { ENDPOINTS } from "../src/contract/registry.ts";
 import { createPlainDatabase } from "./support/backups.ts";
 import { runCommand, startCommand } from "./support/command.ts";
 import { KEEP_TEST_KEYS } from "./support/database.ts";
 import { refuseRows } from "./support/refused-rows.ts";
-import { leastParameters } from "./support/requests.ts";
+import { answersOf } from "./support/requests.ts";
 import { countRowsByTable } from "./support/rows-by-table.ts";
 import { execute } from "./support/server.ts";
 import { serviceEnvironment, startOn, type TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows, type Tenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 
 /** Workspaces that move between two installations, each on its own database. */
 
 const SECOND_RANGE = "916132832-1832265663";
 
-let here: TestService;
-let there: TestService;
-before(async () => {
-  here = await startPlain({});
-  there = await startPlain({ SHOP_KEY_RANGE: SECOND_RANGE });
-});
-after(async () => {
-  await here.stop();
-  await there.stop();
-});
+const here = use(() => startPlain({}));
+const there = use(() => startPlain({ SHOP_KEY_RANGE: SECOND_RANGE }));
 
 async function startPlain(options: Record<string, string>): Promise<TestService> {
   const database = await createPlainDatabase();
@@ -88,17 +80,6 @@ const cancelMove = async (tenant: Tenant) =>
 
 async function statusOf(service: TestService, { token }: Pick<Tenant, "token">): Promise<number> {
   return (await service.call("/api/v1/alerts", { token, isUnlimited: true })).status;
-}
-
-async function answersOf({ call }: TestService, { token }: Tenant): Promise<unknown[]> {
-  const answers: unknown[] = [];
-  for (const endpoint of ENDPOINTS) {
-    const params = leastParameters(endpoint);
-    const { status, text } = await call(endpoint.path, { token, params, isUnlimited: true });
-    assert.equal(status, 200, text);
-    answers.push([endpoint.name, text.startsWith("{") ? (JSON.parse(text) as { data: unknown }).data : text]);
-  }
-  return answers;
 }
 
 /** By table the rows of a shop, as text in their order; without what a move itself changes. */

@@ -1,5 +1,9 @@
+import assert from "node:assert/strict";
 import { listParameters, pathNames, takesSelector } from "../../src/contract/endpoint.ts";
 import type { Endpoint, ParameterSchema } from "../../src/contract/endpoint.ts";
+import { ENDPOINTS } from "../../src/contract/registry.ts";
+import type { TestService } from "./service.ts";
+import type { Tenant } from "./tenants.ts";
 
 /** The parameters of an endpoint's query with their schemas, by name. */
 export function parametersOf(endpoint: Endpoint): [name: string, schema: ParameterSchema][] {
@@ -90,4 +94,19 @@ function brokenNumbers(schema: ParameterSchema): string[] {
   if (schema.maximum !== undefined) values.push(String(BigInt(schema.maximum) + 1n));
   if (schema.type === "integer") values.push("1.5", "9007199254740993");
   return values;
+}
+
+/** What every endpoint answers to a token without a daily limit, by name: the data of JSON, and a file as it is. */
+export async function answersOf(
+  { call }: Pick<TestService, "call">,
+  { token }: Pick<Tenant, "token">,
+): Promise<unknown[]> {
+  const answers: unknown[] = [];
+  for (const endpoint of ENDPOINTS) {
+    const params = leastParameters(endpoint);
+    const { status, text } = await call(endpoint.path, { token, params, isUnlimited: true });
+    assert.equal(status, 200, text);
+    answers.push([endpoint.name, text.startsWith("{") ? (JSON.parse(text) as { data: unknown }).data : text]);
+  }
+  return answers;
 }
