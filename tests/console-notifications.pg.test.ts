@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runCommand } from "./support/command.ts";
 import { wordsOf } from "./support/page-figures.ts";
 import { actAs, auditOf } from "./support/scene.ts";
 import { createClock, deliverAll, deliveryEnvironment, writeAlerts } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
-import { serviceEnvironment, startTestService } from "./support/service.ts";
+import { startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 
-/** Notifications, managed on the page and by command. */
+/** Notifications, managed on the page. */
 
 const service = use(() => startTestService({ PUSH_NETWORKS: "127.0.0.0/8" }));
 const receiver = use(startReceiver);
@@ -128,30 +127,4 @@ test("a refused form is shown again with what was filled in, and another workspa
   }
   assert.equal(idsOf((await owner.get(PATH)).text).length, 1);
   assert.match(wordsOf((await owner.get(PATH)).text), /When daily at 07:00 UTC/u);
-});
-
-test("the same by command, as JSON too", async () => {
-  const { shopDomain } = await createTenant(service.database);
-  const environment = { ...serviceEnvironment(service.databaseUrl), PUSH_NETWORKS: "127.0.0.0/8" };
-  const notify = async (...words: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await runCommand(
-      ["notify", ...words, "--workspace", shopDomain],
-      environment,
-    );
-    assert.equal(code, 0, stderr);
-    return stdout.trim();
-  };
-  const asked = ["--kind", "webhook", "--name", "tickets", "--address", receiver.url, "--digest-hour", "7"];
-  const added = JSON.parse(await notify("add", ...asked, "--json")) as {
-    endpoint_id: string;
-    secret: string;
-  };
-  assert.match(added.secret, /^whsec_/u);
-  const id = added.endpoint_id;
-  assert.match(await notify("rotate", id), /^whsec_[A-Za-z0-9+/]{43}=$/u);
-  assert.match(await notify("pause", id), /^tickets is paused\. /u);
-  const [listed] = JSON.parse(await notify("list", "--json")) as Record<string, unknown>[];
-  assert.deepEqual([listed?.["pause_reason"], listed?.["digest_hour"]], ["person", 7]);
-  assert.equal(listed?.["sealed_secrets"], undefined);
-  assert.match(await notify("remove", id, "--yes"), /^tickets is removed\. /u);
 });

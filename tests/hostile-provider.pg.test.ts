@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { openPage, postForm, signInAs } from "./support/console-person.ts";
 import { startBeside, startTestService, type TestService, type WireAnswer } from "./support/service.ts";
 import {
@@ -15,18 +15,22 @@ import {
   sessionOf,
   startStubProvider,
 } from "./support/stub-provider.ts";
-import type { Claims, Started } from "./support/stub-provider.ts";
+import type { Claims, Started, StubProvider } from "./support/stub-provider.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
 /** Single sign-on at a provider that answers late, without end, or of an earlier sign-in; its wrong answers are in single-sign-on.pg.test.ts. */
 
-const provider = use(startStubProvider);
-const service = use(async () => startTestService(await providerOptions(provider.issuer)));
+let provider: StubProvider;
 let tenant: Tenant;
+before(async () => {
+  provider = await startStubProvider();
+});
+const service = use(async () => startTestService(await providerOptions(provider.issuer)));
 before(async () => {
   tenant = await createTenant(service.database);
 });
+after(() => provider.stop());
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const invite = (name: string, email: string): Promise<string> => inviteAt(service, tenant, { name, email });
