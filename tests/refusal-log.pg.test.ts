@@ -205,7 +205,7 @@ test("what fails in the database is a page with the request's id, and the log ho
     const response = await enter("broken", secret);
     assert.equal(response.status, 500);
     assert.match(response.headers.get("content-security-policy") ?? "", /default-src 'none'/u);
-    assert.ok((await response.text()).includes("broken"));
+    assert.ok(response.text.includes("broken"));
     assert.equal((await lineOf("broken", "unexpected error")).level, 50);
   } finally {
     await service.database.query("alter table console_session_away rename to console_session");
