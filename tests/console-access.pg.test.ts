@@ -46,14 +46,6 @@ test("every page carries the headers of the console, and is stored nowhere", asy
   }
 });
 
-test("signed out, / and /sign-in say how to get a link, and /w leads there", async () => {
-  for (const path of ["/", "/sign-in"]) {
-    assert.match((await get(path)).text, /\.\/returns user link/u);
-  }
-  const chooser = await get("/w");
-  assert.deepEqual([chooser.status, chooser.headers.get("location")], [303, "/sign-in"]);
-});
-
 test("a link counts the same when all of it is pasted", async () => {
   const { link } = await makeUserLink(service, { name: "Pasted" });
   assert.equal((await postForm(service, "/enter", { secret: ` ${link}\n` })).status, 303);

@@ -77,21 +77,6 @@ test("a plan without export acts as in the API, and is named", async () => {
   assert.equal((await open("/export/report.csv?start_month=2026-01&end_month=2026-02", of)).status, 403);
 });
 
-test("without label costs a cost is called refunds only, and no label is shown as 0", async () => {
-  const own = await createSmallStore(service.database);
-  const of = await actAs(service, own);
-  assert.doesNotMatch((await open("/products", of)).text, /Refunds only/u);
-  await service.database.query("delete from data_source where shop_key = $1 and source = 'labels'", [
-    own.shopKey,
-  ]);
-  await service.database.query("update workspace set data_version = data_version + 1 where shop_key = $1", [
-    own.shopKey,
-  ]);
-  const { text } = await open("/products", of);
-  assert.match(text, /Refunds only: return labels are not included/u);
-  assert.doesNotMatch(text, /return_label_cost/u);
-});
-
 test("a rate of few units is marked, and comes last in the order of rates", async () => {
   const own = await createSmallStore(service.database);
   await changeWorkspace(service.database, own, { min_sold_units: 1000 });

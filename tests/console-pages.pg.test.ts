@@ -38,19 +38,6 @@ test("a ranking lists every row of the answer in its order, each with its report
   }
 });
 
-test("a product opens to its SKUs, and closes again", async () => {
-  const gid = "gid://shopify/Product/1";
-  const closed = await open("/products");
-  const more = unescaped(
-    /href="([^"]*)" aria-label="Show the SKUs of Crème Jacket"/u.exec(closed.text)?.[1] ?? "",
-  );
-  assert.equal(new URL(more, "http://x").searchParams.get("open"), gid);
-  assert.doesNotMatch(closed.text, /JACKET-M/u);
-  const opened = await open(more.replace(`/w/${tenant.shopDomain}`, ""));
-  assert.match(opened.text, />JACKET-M</u);
-  assert.match(opened.text, /aria-label="Hide the SKUs of Crème Jacket"/u);
-});
-
 test("addresses of the earlier rankings lead to the same months and order of today's page", async () => {
   for (const [path, query] of [
     [

@@ -158,17 +158,6 @@ function rowOf(page: string, name: string): string {
   return (row ?? assert.fail(`no row of ${name}`)).split("</tr>", 1)[0] ?? "";
 }
 
-test("the navigation marks the list on the pages of what it lists", async () => {
-  /** In the navigation of wide and of narrow windows. */
-  const marks = async (path: string): Promise<string[]> => {
-    const links = (await read(path)).matchAll(/<a[^>]* aria-current="(\w+)"[^>]*>([^<]*)<\/a>/gu);
-    return [...new Set([...links].map(([, mark, text]) => `${text}: ${mark}`))];
-  };
-  assert.deepEqual(await marks(TOKENS), ["Tokens: page"]);
-  assert.deepEqual(await marks(`${TOKENS}/new`), ["Tokens: true"]);
-  assert.deepEqual(await marks(`${TOKENS}/${tenant.tokenId}`), ["Tokens: true"]);
-});
-
 test("the list shows a token's creator, scopes, last use, expiry and usage", async () => {
   const tokenId = await idOfNew("listed");
   await service.database.query(
