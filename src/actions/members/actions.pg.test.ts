@@ -76,7 +76,6 @@ async function act<Result>(
   return (await runAction(action, callerOf(actor, by), textInput(values))).result;
 }
 
-const secretOf = (link: ShownSecret): string => link.reveal().replace(/^.*#/u, "");
 const listed = (actor: Actor) => readList(memberList, callerOf(actor, workspace));
 
 /** The kind of a refusal; "done" = it was none. */
@@ -104,16 +103,25 @@ async function audited(): Promise<unknown[]> {
   return rows;
 }
 
+const countSessions = async ({ userId }: Person): Promise<number | null> =>
+  (await service.database.query("select from console_session where user_id = $1", [userId])).rowCount;
+
 const isKnown = async (userId: string): Promise<boolean> =>
   (await service.database.query("select from console_user where user_id = $1", [userId])).rowCount === 1;
 
-const NO_BROWSER = { oldSessionHash: null, origin: null };
+const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
+
+/** What comes of using a link. */
+async function enter({ link }: { link: ShownSecret }): Promise<string> {
+  const secret = link.reveal().replace(/^.*#/u, "");
+  return (await identity.signIn({ way: "link", secret, oldSessionHash: null, origin: null })).outcome;
+}
+
+const invite = (name: string, role: Role = "viewer", actor = as(owner, "owner")) =>
+  act(inviteMember, actor, { name, role });
 
 test("an invitation is a member who has not signed in yet, and its link signs them in once, within 72 hours", async () => {
-  const invited = await act(inviteMember, as(admin, "admin"), {
-    name: `Ada ${tenant.shopKey}`,
-    role: "viewer",
-  });
+  const invited = await invite(`Ada ${tenant.shopKey}`, "viewer", as(admin, "admin"));
   assert.equal(invited.expires_at.getTime() - NOW.getTime(), 72 * 3_600_000);
   assert.deepEqual(await audited(), [
     {
@@ -129,15 +137,11 @@ test("an invitation is a member who has not signed in yet, and its link signs th
     [(await find())?.is_pending, (await find())?.link_expires_at, (await find())?.last_seen_at],
     [true, invited.expires_at, null],
   );
-  const secret = secretOf(invited.link);
-  const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
-  assert.equal((await identity.signIn({ way: "link", secret, ...NO_BROWSER })).outcome, "signed_in");
-  assert.equal((await identity.signIn({ way: "link", secret, ...NO_BROWSER })).outcome, "used");
+  assert.deepEqual([await enter(invited), await enter(invited)], ["signed_in", "used"]);
   assert.deepEqual([(await find())?.is_pending, (await find())?.link_expires_at], [false, null]);
 });
 
 test("another member's name is refused; a name in another workspace is not revealed", async () => {
-  const invite = (name: string) => act(inviteMember, as(owner, "owner"), { name, role: "viewer" });
   for (const name of [viewer.userName, viewer.userName.toUpperCase(), ` ${viewer.userName}`]) {
     assert.equal(await outcome(invite(name)), "impossible");
   }
@@ -149,9 +153,8 @@ test("another member's name is refused; a name in another workspace is not revea
 });
 
 test("of fifty who invite one name at once, one does", async () => {
-  const request = { name: `Raced ${tenant.shopKey}`, role: "viewer" };
   const outcomes = await Promise.all(
-    Array.from({ length: 50 }, () => outcome(act(inviteMember, as(owner, "owner"), request))),
+    Array.from({ length: 50 }, () => outcome(invite(`Raced ${tenant.shopKey}`))),
   );
   assert.deepEqual(outcomes.toSorted(), ["done", ...Array<string>(49).fill("impossible")]);
 });
@@ -173,51 +176,33 @@ const OTHER_RIGHTS: Readonly<Record<string, (userId: string) => Promise<unknown>
 
 for (const [what, change] of Object.entries(OTHER_RIGHTS)) {
   test(`a link does not work after ${what}, and the next one does`, async () => {
-    const invited = await act(inviteMember, as(owner, "owner"), {
-      name: `Invited ${tenant.shopKey}`,
-      role: "viewer",
-    });
+    const invited = await invite(`Invited ${tenant.shopKey}`);
     const { user_id: userId } = invited;
-    const links = [invited.link];
+    const links: { link: ShownSecret }[] = [invited];
     if (what.startsWith("a removal")) {
       await setRole(service.database, await createTenant(service.database), { userId }, "viewer");
-      links.push((await act(linkUser, OPERATOR, { person: userId })).link);
+      links.push(await act(linkUser, OPERATOR, { person: userId }));
     }
     await change(userId);
-    const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
-    const enter = async (link: ShownSecret) =>
-      (await identity.signIn({ way: "link", secret: secretOf(link), ...NO_BROWSER })).outcome;
     for (const link of links) assert.equal(await enter(link), "changed");
     const members = await listed(as(owner, "owner"));
     const { link_expires_at: until = null } = members.find(({ user_id: id }) => id === userId) ?? {};
     assert.equal(until === null, what !== "a workspace by a link of the command");
-    assert.equal(await enter((await act(linkUser, OPERATOR, { person: userId })).link), "signed_in");
+    assert.equal(await enter(await act(linkUser, OPERATOR, { person: userId })), "signed_in");
   });
 }
 
 test("an invitation enters with less after its member was lowered: not at all", async () => {
-  const name = `Lowered ${tenant.shopKey}`;
-  const { user_id: userId, link } = await act(inviteMember, as(owner, "owner"), {
-    name,
-    role: "admin",
-  });
-  await act(setMemberRole, as(owner, "owner"), { person: userId, role: "viewer" });
-  const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
-  const secret = secretOf(link);
-  assert.equal((await identity.signIn({ way: "link", secret, ...NO_BROWSER })).outcome, "changed");
+  const invited = await invite(`Lowered ${tenant.shopKey}`, "admin");
+  await act(setMemberRole, as(owner, "owner"), { person: invited.user_id, role: "viewer" });
+  assert.equal(await enter(invited), "changed");
 });
 
 test("of a raise and fifty uses of an old link at once, a sign-in comes before the raise or not at all", async () => {
-  const invited = await act(inviteMember, as(owner, "owner"), {
-    name: `Racing ${tenant.shopKey}`,
-    role: "viewer",
-  });
-  const { user_id: userId, link } = invited;
-  const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
-  const secret = secretOf(link);
-  const enters = Array.from({ length: 50 }, () => identity.signIn({ way: "link", secret, ...NO_BROWSER }));
-  const raise = act(setMemberRole, as(owner, "owner"), { person: userId, role: "owner" });
-  const outcomes = (await Promise.all(enters)).map((each) => each.outcome);
+  const invited = await invite(`Racing ${tenant.shopKey}`);
+  const enters = Array.from({ length: 50 }, () => enter(invited));
+  const raise = act(setMemberRole, as(owner, "owner"), { person: invited.user_id, role: "owner" });
+  const outcomes = await Promise.all(enters);
   await raise;
   assert.ok(outcomes.filter((each) => each === "signed_in").length <= 1);
   assert.ok(outcomes.every((each) => ["signed_in", "used", "changed"].includes(each)));
@@ -232,8 +217,7 @@ test("admins act on viewers and admins, owners on everybody", async () => {
   assert.equal(await set(byAdmin, viewer, "owner"), "forbidden");
   assert.equal(await set(byAdmin, owner, "viewer"), "forbidden");
   assert.equal(await outcome(act(removeMember, byAdmin, { person: owner.userId })), "forbidden");
-  const asOwner = { name: `New owner ${tenant.shopKey}`, role: "owner" };
-  assert.equal(await outcome(act(inviteMember, byAdmin, asOwner)), "forbidden");
+  assert.equal(await outcome(invite(`New owner ${tenant.shopKey}`, "owner", byAdmin)), "forbidden");
   assert.equal(await set(byOwner, viewer, "owner"), "done");
   assert.equal(await set(as(viewer, "viewer"), admin, "viewer"), "forbidden");
   assert.equal(await set({ ...byOwner, isFresh: false }, admin, "viewer"), "unconfirmed");
@@ -254,10 +238,7 @@ test("the last owner can neither leave, be removed nor lowered, not even by the 
     assert.equal(await outcome(act(removeMember, actor, { person: userId })), "impossible");
   }
   assert.equal(await outcome(act(leaveWorkspace, as(owner, "owner"), {})), "impossible");
-  const invited = await act(inviteMember, as(owner, "owner"), {
-    name: `Heir ${tenant.shopKey}`,
-    role: "owner",
-  });
+  const invited = await invite(`Heir ${tenant.shopKey}`, "owner");
   assert.equal(await outcome(act(leaveWorkspace, as(owner, "owner"), {})), "impossible");
   await createSession(service.database, invited.user_id);
   assert.equal(await outcome(act(leaveWorkspace, as(owner, "owner"), {})), "done");
@@ -307,10 +288,7 @@ test("a recovery link ends the sessions of a member, and every owner is notified
     person: viewer.userId,
   });
   assert.equal(link.purpose, "recover");
-  const { rows: sessions } = await service.database.query("select from console_session where user_id = $1", [
-    viewer.userId,
-  ]);
-  assert.equal(sessions.length, 0);
+  assert.equal(await countSessions(viewer), 0);
   const { rows: told } = await service.database.query<{ recipient: string }>(
     "select recipient from alert where shop_key = $1 order by recipient",
     [tenant.shopKey],
@@ -344,13 +322,9 @@ test("no link gives access to more than the workspace", async () => {
 
 test("an invitation that was lost is made again, and the first link does not work any more", async () => {
   const byOwner = as(owner, "owner");
-  const request = { name: `Lost ${tenant.shopKey}`, role: "admin" };
-  const first = await act(inviteMember, byOwner, request);
+  const first = await invite(`Lost ${tenant.shopKey}`, "admin");
   const again = await act(recoverMember, byOwner, { person: first.user_id });
   assert.equal(again.purpose, "invite");
-  const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
-  const enter = async ({ link }: { link: ShownSecret }) =>
-    (await identity.signIn({ way: "link", secret: secretOf(link), ...NO_BROWSER })).outcome;
   assert.equal(await enter(first), "unknown");
   assert.equal(await enter(again), "signed_in");
   assert.equal((await act(removeMember, byOwner, { person: first.user_id })).was_invited, false);
@@ -361,8 +335,7 @@ test("the operator adds an existing person by id, and invites a new one", async 
   const add = (role: string) => act(addMember, OPERATOR, { person: userId, role }, workspace);
   assert.equal((await add("viewer")).role, "viewer");
   assert.equal((await add("admin")).role, "admin");
-  const invited = { name: `New ${tenant.shopKey}`, role: "viewer" };
-  const { link } = await act(inviteMember, OPERATOR, invited);
+  const { link } = await invite(`New ${tenant.shopKey}`, "viewer", OPERATOR);
   assert.match(link.reveal(), /^http:\/\/localhost:8080\/enter\?link=[\w-]{43}#/u);
   assert.deepEqual(
     (await audited()).map((event) => {
@@ -390,10 +363,7 @@ test("a member's removal ends their access, and can be undone within a day by an
   const foreign = await requireWorkspace(database, (await createTenant(service.database)).shopDomain);
   await act(removeMember, as(owner, "owner"), { person: viewer.userId });
   assert.deepEqual(Object.keys(await roles()).toSorted(), [owner.userName, admin.userName].toSorted());
-  const { rows: sessions } = await service.database.query("select from console_session where user_id = $1", [
-    viewer.userId,
-  ]);
-  assert.equal(sessions.length, 0);
+  assert.equal(await countSessions(viewer), 0);
   for (const [hours, actor, person, by] of [
     [25, OPERATOR, viewer.userId, workspace],
     [0, as(admin, "admin"), crypto.randomUUID(), workspace],
@@ -414,7 +384,7 @@ test("a member's removal ends their access, and can be undone within a day by an
   const second = await member("owner");
   await act(removeMember, as(owner, "owner"), { person: second.userId });
   assert.equal(await restore(0, as(admin, "admin"), second.userId), "forbidden");
-  await act(inviteMember, as(owner, "owner"), { name: second.userName, role: "viewer" });
+  await invite(second.userName);
   assert.equal(
     await restore(0, as(owner, "owner"), second.userId),
     "impossible",
