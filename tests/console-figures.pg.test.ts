@@ -11,13 +11,44 @@ import {
 import { randomStore } from "./oracle/random-store.ts";
 import type { OracleStore } from "./oracle/store.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
-import { leavesOf, type Leaf } from "./support/json-leaves.ts";
 import { actAs, type Member } from "./support/scene.ts";
 import { send } from "./support/service.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 import { elementsIn, readMarkup, textsIn, type MarkupElement } from "./support/markup.ts";
+
+/** A value of a JSON text that is no object and no array: its text as it was sent, and what it means. */
+type Leaf = { source: string; value: string | number | boolean | null };
+
+/** Every leaf of a JSON text by its path ("data/rows/0/sku"); empty objects and arrays have none. */
+function leavesOf(text: string): Map<string, Leaf> {
+  const leaves = new Map<string, Leaf>();
+  const tree = JSON.parse(text, (_key, value: unknown, context?: { source?: string }) =>
+    context?.source === undefined ? value : new Sourced(context.source, value as Leaf["value"]),
+  ) as unknown;
+  collect(tree, "", leaves);
+  return leaves;
+}
+
+class Sourced {
+  readonly source: string;
+  readonly value: Leaf["value"];
+  constructor(source: string, value: Leaf["value"]) {
+    this.source = source;
+    this.value = value;
+  }
+}
+
+function collect(node: unknown, path: string, leaves: Map<string, Leaf>): void {
+  if (node instanceof Sourced) {
+    leaves.set(path, { source: node.source, value: node.value });
+    return;
+  }
+  for (const [key, child] of Object.entries(node as object)) {
+    collect(child, path === "" ? key : `${path}/${key}`, leaves);
+  }
+}
 
 /** Where a figure says that it comes from, its exact value, and its text. */
 type ShownFigure = { from: string; value: string; shown: string };

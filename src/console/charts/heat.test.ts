@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chartAnswer, risingStory, type ChartStory } from "../../../tests/support/chart-answer.ts";
+import { textOf, titleOf } from "../../../tests/support/chart-markup.ts";
 import { renderHtml } from "../../lib/html.ts";
 import { valueAt } from "../figure.ts";
 import { curvesChart } from "./curves.ts";
@@ -83,14 +84,3 @@ test("curves: one month is named in the singular", () => {
   assert.match(text, /in 1 month\)|in 2 months/u);
   assert.doesNotMatch(text, /\b1 months/u);
 });
-
-function titleOf(markup: string): string {
-  return /<p class="chart-title"[^>]*>(.*?)<\/p>/su.exec(markup)?.[1] ?? "";
-}
-
-function textOf(markup: string): string {
-  return markup
-    .replaceAll(/<[^>]*>/gu, "")
-    .replaceAll(/\s+/gu, " ")
-    .trim();
-}

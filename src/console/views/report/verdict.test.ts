@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { textOf } from "../../../../tests/support/chart-markup.ts";
 import { renderHtml } from "../../../lib/html.ts";
 import { verdict } from "./verdict.ts";
 
@@ -33,13 +34,7 @@ function words(month: Units, usual: Units | null): string | null {
   const before =
     usual && ({ name: "usual", body: { data: { summary: figures(usual) } } } as unknown as Report);
   const shown = verdict(trend, before, 20);
-  return (
-    shown &&
-    renderHtml(shown)
-      .replaceAll(/<[^>]*>/gu, "")
-      .replaceAll(/\s+/gu, " ")
-      .trim()
-  );
+  return shown && textOf(renderHtml(shown));
 }
 
 test("a verdict is of the newest complete month, in its own figures", () => {
