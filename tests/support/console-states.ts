@@ -15,6 +15,7 @@ export type PageState = { name: string; path: string; status: number };
 const STORE_MONTHS = "start_month=2025-06&end_month=2026-05";
 const ONE_MONTH = "start_month=2026-05&end_month=2026-05";
 const OPEN_MONTHS = "start_month=2025-06&end_month=2026-06&include_incomplete=true";
+const FIRST_PRODUCT = "gid%3A%2F%2Fshopify%2FProduct%2F1";
 const LONG_WORDS = "Hand-finished double-faced Donaudampfschifffahrtsgesellschaftskapitänsmütze ".repeat(4);
 
 /** Makes workspaces in every state that occurs, and a person who is a member of all of them. */
@@ -45,70 +46,51 @@ export async function createPageStates(
   for (const { shopDomain } of [demo, ...Object.values(tenants)]) {
     await makeUserLink(service, { name: "Onlooker", shopDomain });
   }
-  const at = (name: keyof typeof tenants, path: string): string => `/w/${tenants[name].shopDomain}${path}`;
-  const ofMember = [
-    ...["installing", "backfilling", "reconnecting"].map((readiness) => ({
-      name: `not ready: ${readiness}`,
-      path: at(readiness as keyof typeof tenants, ""),
-      status: 409,
-    })),
-    { name: "billing inactive", path: at("unpaid", "/report"), status: 403 },
-    ...["", "/report", "/cohorts", "/products", "/sale-events"].map((path) => ({
-      name: `no complete month: ${path}`,
-      path: at("empty", path),
-      status: 200,
-    })),
-    { name: "no product", path: at("empty", "/products?type=product"), status: 200 },
-    { name: "no alert", path: at("empty", "/alerts"), status: 200 },
-    { name: "open months in the report", path: at("store", `/report?${OPEN_MONTHS}`), status: 200 },
-    { name: "open months in the cohorts", path: at("store", `/cohorts?${OPEN_MONTHS}`), status: 200 },
-    { name: "few units", path: at("store", `/report?sku=HAT-1&${ONE_MONTH}`), status: 200 },
-    {
-      name: "the variants of a product",
-      path: at("store", "/report?product_gid=gid%3A%2F%2Fshopify%2FProduct%2F1"),
-      status: 200,
-    },
-    {
-      name: "a breakdown",
-      path: at("store", "/report?reportSection=breakdown&breakdownBy=sku"),
-      status: 200,
-    },
-    { name: "a sale event", path: at("store", `/report?saleEvent=summer&${STORE_MONTHS}`), status: 200 },
-    { name: "labels unusable", path: at("withoutLabels", "/report?reportSection=costs"), status: 200 },
-    { name: "labels unusable in a ranking", path: at("withoutLabels", "/products"), status: 200 },
-    { name: "failed sources", path: at("failed", "/products?breakdownBy=sku"), status: 200 },
-    { name: "a ranking without files", path: at("withoutExport", "/products"), status: 200 },
-    {
-      name: "a product that is open",
-      path: at("store", "/products?open=gid%3A%2F%2Fshopify%2FProduct%2F1"),
-      status: 200,
-    },
-    {
-      name: "a file that the plan lacks",
-      path: at("withoutExport", `/export/report.csv?${STORE_MONTHS}`),
-      status: 403,
-    },
-    { name: "nothing found", path: at("store", "/products?q=zebra"), status: 200 },
-    { name: "long names in a ranking", path: at("longWords", "/products?breakdownBy=sku"), status: 200 },
-    { name: "long names on the overview", path: at("longWords", ""), status: 200 },
-    { name: "long names in the catalogue", path: at("longWords", "/products?type=all"), status: 200 },
-    {
-      name: "bad input with its fields",
-      path: at("store", "/products?start_month=2026-13&end_month=2026-02&vendor=Nobody"),
-      status: 400,
-    },
-    {
-      name: "bad input in the report",
-      path: at("store", "/report?start_month=2026-13&end_month=2026-03"),
-      status: 400,
-    },
-    { name: "bad input in the cohorts", path: at("store", "/cohorts?sku=GONE"), status: 400 },
-    { name: "not found", path: at("store", "/nowhere"), status: 404 },
-    { name: "another's workspace", path: "/w/stranger.example", status: 404 },
-    { name: "the chooser", path: "/w", status: 200 },
+  const at = (of: keyof typeof tenants, path: string): string => `/w/${tenants[of].shopDomain}${path}`;
+  const states: [name: string, of: keyof typeof tenants, path: string, status?: number][] = [
+    ["not ready: installing", "installing", "", 409],
+    ["not ready: backfilling", "backfilling", "", 409],
+    ["not ready: reconnecting", "reconnecting", "", 409],
+    ["billing inactive", "unpaid", "/report", 403],
+    ["no complete month: ", "empty", ""],
+    ["no complete month: /report", "empty", "/report"],
+    ["no complete month: /cohorts", "empty", "/cohorts"],
+    ["no complete month: /products", "empty", "/products"],
+    ["no complete month: /sale-events", "empty", "/sale-events"],
+    ["no product", "empty", "/products?type=product"],
+    ["no alert", "empty", "/alerts"],
+    ["open months in the report", "store", `/report?${OPEN_MONTHS}`],
+    ["open months in the cohorts", "store", `/cohorts?${OPEN_MONTHS}`],
+    ["few units", "store", `/report?sku=HAT-1&${ONE_MONTH}`],
+    ["the variants of a product", "store", `/report?product_gid=${FIRST_PRODUCT}`],
+    ["a breakdown", "store", "/report?reportSection=breakdown&breakdownBy=sku"],
+    ["a sale event", "store", `/report?saleEvent=summer&${STORE_MONTHS}`],
+    ["labels unusable", "withoutLabels", "/report?reportSection=costs"],
+    ["labels unusable in a ranking", "withoutLabels", "/products"],
+    ["failed sources", "failed", "/products?breakdownBy=sku"],
+    ["a ranking without files", "withoutExport", "/products"],
+    ["a product that is open", "store", `/products?open=${FIRST_PRODUCT}`],
+    ["a file that the plan lacks", "withoutExport", `/export/report.csv?${STORE_MONTHS}`, 403],
+    ["nothing found", "store", "/products?q=zebra"],
+    ["long names in a ranking", "longWords", "/products?breakdownBy=sku"],
+    ["long names on the overview", "longWords", ""],
+    ["long names in the catalogue", "longWords", "/products?type=all"],
+    [
+      "bad input with its fields",
+      "store",
+      "/products?start_month=2026-13&end_month=2026-02&vendor=Nobody",
+      400,
+    ],
+    ["bad input in the report", "store", "/report?start_month=2026-13&end_month=2026-03", 400],
+    ["bad input in the cohorts", "store", "/cohorts?sku=GONE", 400],
+    ["not found", "store", "/nowhere", 404],
   ];
   return {
-    states: ofMember,
+    states: [
+      ...states.map(([name, of, path, status = 200]) => ({ name, path: at(of, path), status })),
+      { name: "another's workspace", path: "/w/stranger.example", status: 404 },
+      { name: "the chooser", path: "/w", status: 200 },
+    ],
     cookie: await signInAs(service, { name: "Onlooker" }),
     emptyCookie: await signInAs(service, { name: "Newcomer" }),
     smallStore: at("store", ""),
