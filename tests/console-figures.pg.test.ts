@@ -2,12 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { PAGES } from "../src/console/registry.ts";
-import {
-  BREAKDOWN_ORDERS,
-  BREAKDOWNS,
-  REPORT_SECTIONS,
-  SHARED_PARAMETERS,
-} from "../src/contract/parameters.ts";
+import { BREAKDOWN_ORDERS, BREAKDOWNS, REPORT_SECTIONS } from "../src/contract/parameters.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import type { OracleStore } from "./oracle/store.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
@@ -240,11 +235,10 @@ async function check(shop: Shop, path: string): Promise<AnsweredPage | null> {
 
 type Query = Readonly<Record<string, string>>;
 
-/** Of a page with what it takes of a query; it refuses other names. */
+/** Of a page with what it takes of a query; it refuses other names, or passes over them. */
 function addressOf(path: string, query: Query): string {
-  const page = PAGES.find((each) => each.path === path) ?? assert.fail(path);
-  const taken = new Set([...SHARED_PARAMETERS, ...page.takes]);
-  const parameters = Object.entries(query).filter(([name]) => taken.has(name));
+  const { takes } = PAGES.find((each) => each.path === path) ?? assert.fail(path);
+  const parameters = Object.entries(query).filter(([name]) => takes.includes(name));
   return `${path}?${new URLSearchParams(parameters).toString()}`;
 }
 
@@ -262,7 +256,8 @@ function viewsOf({ months, selections, saleEvents }: Material): string[] {
   const pages = PAGES.flatMap(({ path }) => all.map((query) => addressOf(path, query)));
   const views = [
     ...pages,
-    ...[{}, ...selections].flatMap((one) => reportViews({ ...months, ...one })),
+    ...reportViews(months, REPORT_SECTIONS),
+    ...selections.flatMap((one) => reportViews({ ...months, ...one }, TABS)),
     ...saleEvents.flatMap((saleEvent) => saleEventViews({ ...months, saleEvent })),
     ...["product", "sku", "vendor", "analytics_category"].flatMap((breakdownBy) =>
       BREAKDOWN_ORDERS.map((breakdownOrder) =>
@@ -278,8 +273,11 @@ function viewsOf({ months, selections, saleEvents }: Material): string[] {
   return [...new Set(views)];
 }
 
-function reportViews(query: Query): string[] {
-  const sections = REPORT_SECTIONS.map((reportSection) => ({ ...query, reportSection }));
+/** The parts of the report's page: every section of the API is on one of them. */
+const TABS = ["overview", "reasons", "timing", "costs"];
+
+function reportViews(query: Query, reportSections: readonly string[]): string[] {
+  const sections = reportSections.map((reportSection) => ({ ...query, reportSection }));
   const breakdowns = BREAKDOWNS.map((breakdownBy) => ({ ...query, reportSection: "breakdown", breakdownBy }));
   return [...sections, ...breakdowns].map((one) => addressOf("/report", one));
 }
@@ -422,7 +420,7 @@ test("each leaf of the report is on one of its tabs", async () => {
   ];
   for (const query of states) {
     const tabs: AnsweredPage[] = [];
-    for (const reportSection of ["overview", "reasons", "timing", "costs"]) {
+    for (const reportSection of TABS) {
       const path = addressOf("/report", { ...query, reportSection });
       const page = (await check(demo, path)) ?? assert.fail(path);
       assert.ok(
