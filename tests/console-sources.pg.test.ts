@@ -85,7 +85,10 @@ test("runs are asked for, a backfill is canceled, and a disconnection is typed",
   assert.equal(wrong.status, 400);
   assert.match(wrong.text, /Type shopify to disconnect it\./u);
   assert.match(wrong.text, /value="shop"/u);
-  assert.match((await post(`${at}/disconnect`, { typed: "shopify" })).done ?? "", /its credentials are deleted/u);
+  assert.match(
+    (await post(`${at}/disconnect`, { typed: "shopify" })).done ?? "",
+    /its credentials are deleted/u,
+  );
   const disconnected = wordsOf((await get(at)).text);
   assert.match(disconnected, /its key is deleted/u);
   assert.match(disconnected, /Connect Shopify again/u);

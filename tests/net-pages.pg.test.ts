@@ -86,10 +86,9 @@ const sections = new Map<string, string[]>();
 before(async () => {
   store = await createSmallStore(service.database);
   // Documents that an export can read.
-  await service.database.query(
-    "update order_document set document = '{\"lines\": []}' where shop_key = $1",
-    [store.shopKey],
-  );
+  await service.database.query("update order_document set document = '{\"lines\": []}' where shop_key = $1", [
+    store.shopKey,
+  ]);
   await connectShop(service, store.shopKey, "shop-of-forms.myshopify.com");
 });
 
