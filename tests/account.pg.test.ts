@@ -5,7 +5,7 @@ import { startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 
-/** One's own account and the fresh proof of who one is, over HTTP on this machine, without a browser. */
+/** The page of the own account, and confirmations of identity, over HTTP on this machine without a browser. */
 
 const service = use(startTestService);
 
@@ -29,7 +29,7 @@ const get = (path: string, cookie: string) => openPage(service, path, cookie);
 
 const isSignedIn = async (cookie: string): Promise<boolean> => (await get("/w", cookie)).status === 200;
 
-/** The last proof was more than ten minutes ago. */
+/** Makes the last confirmation older than ten minutes. */
 async function forgetProofs(): Promise<void> {
   await service.database.query("update console_session set proved_at = now() - interval '601 s'");
 }
@@ -46,7 +46,7 @@ async function auditOf(name: string, action: string): Promise<{ detail: unknown;
   return rows;
 }
 
-test("without a session, account pages lead to the sign-in and back, and forms to the sign-in", async () => {
+test("without a session, account pages redirect to the sign-in and back, and forms to the sign-in", async () => {
   const away = await get("/me", "");
   assert.deepEqual([away.status, away.headers.get("location")], [303, "/sign-in"]);
   const { secret } = await makeUserLink(service, { name: "Back" });
@@ -61,7 +61,7 @@ test("without a session, account pages lead to the sign-in and back, and forms t
   }
 });
 
-test("what changes something is a POST from a page of ours", async () => {
+test("changes are accepted only as a POST from a page of the console", async () => {
   const cookie = await signInAs(service, { name: "Forged" });
   for (const path of POSTS) {
     for (const origin of ["null", "https://evil.example"]) {
@@ -95,7 +95,7 @@ test("without a recent confirmation the account is not changed, and the page lin
   assert.deepEqual(await auditOf("Stale", "me.rename"), []);
 });
 
-test("a new link proves on this machine: under a new id, and the old one is dead", async () => {
+test("on this machine a new link confirms the identity: the session gets a new id, and the old id is refused", async () => {
   const cookie = await signInAs(service, { name: "Proving" });
   await forgetProofs();
   const { link } = await makeUserLink(service, { name: "Proving" });
@@ -110,7 +110,7 @@ test("a new link proves on this machine: under a new id, and the old one is dead
   assert.deepEqual(await auditOf("Proven", "me.rename"), [{ detail: {}, before: null }]);
 });
 
-test("of two people who take one name at the same moment one gets it, and the other is refused in one sentence", async () => {
+test("if two people take the same name at the same moment, one gets it and the other is refused in one sentence", async () => {
   const { shopDomain } = await createTenant(service.database);
   const cookies = [
     await signInAs(service, { name: "First twin", shopDomain }),
@@ -127,7 +127,7 @@ test("of two people who take one name at the same moment one gets it, and the ot
   assert.match(refused[0]?.text ?? "", /Somebody in shop-\d+\.example is called &quot;Twin&quot; already\./u);
 });
 
-test("a session ends after seven days also when it was proved again", async () => {
+test("a confirmation does not extend the seven days of a session", async () => {
   const cookie = await signInAs(service, { name: "Lasting" });
   const ends = async (): Promise<unknown> =>
     (
@@ -141,7 +141,7 @@ test("a session ends after seven days also when it was proved again", async () =
   assert.deepEqual(await ends(), whole);
 });
 
-test("no proof is a link of somebody else, of a recovery, or one that was used; none of them is used up", async () => {
+test("another person's link, a recovery link and a used link confirm nothing, and are not used up", async () => {
   const cookie = await signInAs(service, { name: "Sly" });
   await forgetProofs();
   const { secret: foreign } = await makeUserLink(service, { name: "Victim" });
@@ -163,7 +163,7 @@ test("no proof is a link of somebody else, of a recovery, or one that was used; 
   assert.equal(await isSignedIn(cookie), true);
 });
 
-test("a proof leads on to pages of the console alone", async () => {
+test("a confirmation redirects only to pages of the console", async () => {
   const { shopDomain } = await createTenant(service.database);
   let cookie = await signInAs(service, { name: "Led", shopDomain });
   for (const [next, expected] of [
@@ -183,7 +183,7 @@ test("a proof leads on to pages of the console alone", async () => {
   }
 });
 
-test("running sign-ins are listed without a secret, and ended one by one or all but this one", async () => {
+test("sessions are listed without a secret, and ended one by one or all but the current one", async () => {
   const cookies = [];
   for (let index = 0; index < 4; index++) cookies.push(await signInAs(service, { name: "Listed" }));
   const [own = "", ...others] = cookies;
@@ -210,7 +210,7 @@ test("running sign-ins are listed without a secret, and ended one by one or all 
   assert.deepEqual(recorded, [["began"], ["sessions"]]);
 });
 
-/** As one of them sees "Taken": other letters, widths and blanks. */
+/** Names that count as "Taken": other case, width and spaces. */
 const LIKE_TAKEN = ["Taken name", "TAKEN  name", "\u00a0Taken\u3000name", "Ｔａｋｅｎ name"];
 const NO_NAMES = [
   " ",
@@ -227,7 +227,7 @@ const NO_NAMES = [
   "00000000\u20110000\u20114000\u20138000\u2010000000000001",
 ];
 
-test("a name is changed, kept in the form when it is refused, and nobody in a workspace has two", async () => {
+test("a name is changed; a refused one stays in the form; no two people of a workspace have the same", async () => {
   const { shopDomain } = await createTenant(service.database);
   const cookie = await signInAs(service, { name: "Plain", shopDomain });
   await makeUserLink(service, { name: "Taken name", shopDomain });
@@ -251,7 +251,7 @@ test("a name is changed, kept in the form when it is refused, and nobody in a wo
   assert.ok(!page.includes("<b>"));
 });
 
-test("a passkey is asked for under localhost alone, and for the person who is signed in", async () => {
+test("a passkey is asked for only on localhost, and only of the person who is signed in", async () => {
   const cookie = await signInAs(service, { name: "Asking" });
   const refused = await postForm(service, "/me/passkeys/options", { name: "x" }, { cookie });
   assert.equal(refused.status, 403);

@@ -27,7 +27,7 @@ import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
-/** Backups that a later version restores, and of tables that later levels bring. */
+/** Backups that a later version restores, and backups with tables of later migrations. */
 
 const service = use(async () => {
   const database = await createPlainDatabase();
@@ -49,7 +49,7 @@ async function backUpService(): Promise<string> {
   return folder;
 }
 
-/** What the next version may bring, also outside of transactions. */
+/** What the next version may add, also outside of transactions. */
 const NEXT = {
   "9001_remarks": `alter table workspace add column remark text;`,
   "9002_filled": `-- Outside of transactions.
@@ -57,7 +57,7 @@ const NEXT = {
     update workspace set remark = 'of ' || shop_key where shop_key = $1;`,
 };
 
-test("the next version restores a backup of this one at its level, migrates it, and finds what it held", async (context) => {
+test("the next version restores a backup of this one, migrates it, and has the same content", async (context) => {
   const { migrations } = createNextVersion(NEXT);
   const next = async <Module>(path: string): Promise<Module> =>
     (await import(new URL(`../../${path}`, migrations).href)) as Module;
@@ -94,12 +94,12 @@ const LATER = `
   create table seen (note_id bigint primary key, by_day date not null) partition by range (note_id);
   create table seen_first partition of seen for values from (0) to (100);`;
 
-test("a table that a later migration brings is in the backup, and its rows are restored", async (context) => {
+test("a table that a later migration adds is in the backup, and its rows are restored", async (context) => {
   const source = await openDatabaseOf(context);
   const target = await openDatabaseOf(context);
   await execute(source.url, OF_0_2_0);
   await migrate({ url: source.url });
-  // A restore ends them.
+  // A restore deletes them.
   await execute(
     source.url,
     "delete from console_session; delete from console_link; delete from console_challenge",
@@ -139,7 +139,7 @@ async function hashesIn(url: string): Promise<Record<string, string>> {
   }
 }
 
-test("a table of somebody else is backed up, and told when it has no place", async (context) => {
+test("a table that is not the service's is backed up, and reported if it cannot be restored", async (context) => {
   await execute(
     service.databaseUrl,
     `create table "Mine / yours" ("the day" date); insert into "Mine / yours" values ('2026-01-01')`,
@@ -150,7 +150,7 @@ test("a table of somebody else is backed up, and told when it has no place", asy
   assert.deepEqual(leftOut, ['"Mine / yours"']);
 });
 
-test("a backup waits for no migration: it is refused while one runs", async () => {
+test("a backup is refused while a migration runs", async () => {
   const database = openConnections(service.databaseUrl, { maxConnections: 2 });
   const migrating = new pg.Client({ connectionString: service.databaseUrl });
   await migrating.connect();
@@ -167,7 +167,7 @@ test("a backup waits for no migration: it is refused while one runs", async () =
   }
 });
 
-test("a distributed database is refused with the cluster's own tools", async (context) => {
+test("a backup of a distributed database is refused, and the cluster's own tools are named", async (context) => {
   const { url, database } = await openDatabaseOf(context, createPlainDatabase);
   await execute(
     url,

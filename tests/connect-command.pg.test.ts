@@ -86,7 +86,7 @@ test("an invalid connection is refused in one sentence, and not stored", async (
   );
 });
 
-test("what was not understood ends with 2, and a token is never taken from the command line", async () => {
+test("invalid arguments exit with 2, and a token is never taken from the command line", async () => {
   const wrong = { code: 2 };
   await refuses(shopify("lamps.example"), /^Give one of --token-stdin and --token-file\.$/u, wrong);
   await refuses(shopify("lamps.example", "--token", "shpat_x"), /unknown option '--token'/iu, wrong);
@@ -152,7 +152,7 @@ test("a shop of one workspace is not connected to another, nor a workspace to an
   }
 });
 
-test("scopes that are missing are named; without read_all_orders the operator is told what is not there", async () => {
+test("missing scopes are named; without read_all_orders the operator is told which orders are missing", async () => {
   await simulator.control("set-scopes", { scopes: ["read_orders", "read_products"] });
   await refuses(
     shopify("lamps.example", ...tokenFile(simulator.token)),
@@ -178,7 +178,7 @@ test("--oauth prints the address that the merchant opens", async () => {
   assert.match(outcome.stderr, /within seven days/u);
 });
 
-test("label sources are connected with their key, once they have taken it", async () => {
+test("label sources are connected with their key after they have accepted it", async () => {
   const sources = {
     shipstation: await startShipStationSimulator({ count: 5 }),
     loop: await startLoopSimulator({ count: 5 }),
@@ -240,7 +240,7 @@ test("connections shows every source, and disconnect deletes the credentials of 
   );
 });
 
-test("connections shows the currency of each source: a store has its workspace's, labels have their own once they are read", async () => {
+test("connections shows the currency of each source: a store's is the workspace's, a label source's is known once it was read", async () => {
   const currencies = async (): Promise<unknown[]> => {
     const { stdout } = await run(["connections", "--json"]);
     const rows = JSON.parse(stdout) as Record<string, unknown>[];

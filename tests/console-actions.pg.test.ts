@@ -4,7 +4,7 @@ import { cookieOf, makeUserLink, openPage, postForm } from "./support/console-pe
 import { scene } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 
-/** What every form of a workspace's pages has in common: member, right, refusal, audit, the sentence afterwards. */
+/** What all forms of a workspace's pages have in common: member, right, refusal, audit, and the message afterwards. */
 
 const tenant = await scene({ store: "small" });
 const { userId, cookie, post, follow } = await tenant.member("owner", "Owner");
@@ -12,7 +12,7 @@ const { userId, cookie, post, follow } = await tenant.member("owner", "Owner");
 const WATCHLIST = "/settings/watchlist";
 const WATCHED = `/w/${tenant.shopDomain}${WATCHLIST}`;
 
-test("an action leads back to its page, which says once what was done, and is audited", async () => {
+test("an action redirects to its page, which says once what was done, and is audited", async () => {
   const asked = { type: "sku", key: "SHIRT-M" };
   const sent = await post(WATCHLIST, asked);
   assert.equal(sent.status, 303);
@@ -73,7 +73,7 @@ test("a form of another site is refused", async () => {
   assert.equal((await postForm(service, WATCHED, { type: "sku", key: "A" }, foreign)).status, 403);
 });
 
-test("a form that was sent after the session ended leads to its page after the sign-in, which says so", async () => {
+test("a form that was sent after the session ended redirects, after the sign-in, to its page, which says so", async () => {
   const sent = await postForm(service, `${WATCHED}/remove`, { type: "sku", key: "A" });
   const { secret } = await makeUserLink(service, { name: "Owner" });
   const signedIn = await postForm(service, "/enter", { secret }, { cookie: cookieOf(sent) });

@@ -15,7 +15,7 @@ import { service } from "./support/shared-service.ts";
 import { makeFolder } from "./support/folder.ts";
 
 type Figure = { path: string; value: string };
-/** One request of a box: its texts by form, and the figures of the page that it gives. */
+/** One request of a box: its texts by form, and the page's figures that it returns. */
 type Boxed = { name: string; path: string; forms: ReadonlyMap<string, string>; figures: readonly Figure[] };
 type Program = (request: Boxed) => Promise<unknown>;
 
@@ -96,7 +96,7 @@ const VIEWS = [
 ];
 
 for (const view of VIEWS) {
-  test(`each text of the box of ${view || "the overview"} gives the figures of the page`, async () => {
+  test(`each text of the box of ${view || "the overview"} returns the figures of the page`, async () => {
     const box = await boxOf(view);
     assert.ok(box.length > 0, "the page lists its requests");
     for (const request of box) {
@@ -113,7 +113,7 @@ for (const view of VIEWS) {
   });
 }
 
-test("the address of each request of the overview is the one that its curl asks", async () => {
+test("the address of each request of the overview is the one in its curl command", async () => {
   for (const request of await boxOf("")) {
     const headers = { authorization: `Bearer ${tenant.token}` };
     const { text } = await send(service.address + request.path, { headers });

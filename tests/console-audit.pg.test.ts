@@ -31,7 +31,7 @@ before(async () => {
 const EVENTS = 130;
 const DAY_MS = 86_400_000;
 
-/** Events of a workspace, one a minute, two of each moment, with values that a spreadsheet would run. */
+/** Events of a workspace, one minute apart, two at each moment, with values that a spreadsheet would execute. */
 async function seedEvents({ shopKey }: Tenant): Promise<void> {
   await insertRows(
     service.database,
@@ -66,7 +66,7 @@ async function walk(member: Member, query: string): Promise<{ pages: number; row
   return found;
 }
 
-test("all pages together have every event once, also where several are of one moment", async () => {
+test("the pages together have every event once, even if several happened at one moment", async () => {
   const own = await createTenant(service.database);
   const reader = await actAs(service, own, "admin", "Reader");
   await service.database.query("delete from audit_event where shop_key = $1", [own.shopKey]);
@@ -104,7 +104,7 @@ test("the CSV has all entries of a filter, and no spreadsheet formulas", async (
   assert.deepEqual(hostile?.slice(1, 5), ["'=cmd", "'=cmd", "'@run", "'@run"]);
 });
 
-test("text of the audit is text", async () => {
+test("markup in the audit is shown as text", async () => {
   await seedEvents(tenant);
   const { text } = await owner.get(AUDIT);
   assert.ok(!text.includes("<script>alert"));
@@ -182,14 +182,14 @@ test("a change shows the previous values", async () => {
 
 const skip = isCitus() && "a Citus explains what a node does without the values";
 
-test("a page reads the index of a workspace's times from its end", { skip }, async () => {
+test("a page reads the index by workspace and time backwards", { skip }, async () => {
   const own = await createTenant(service.database);
   await service.database.query(
     `insert into audit_event (shop_key, happened_at, actor, action, detail)
      select $1, now() - n * interval '1 minute', 'operator', 'import', '{}' from generate_series(1, 500) n`,
     [own.shopKey],
   );
-  // A small part of all, where the operator's index of all times would be read for nothing.
+  // A small share of all events: the index by time alone would read mostly those of other workspaces.
   const other = await createTenant(service.database);
   await service.database.query(
     `insert into audit_event (shop_key, happened_at, actor, action, detail)

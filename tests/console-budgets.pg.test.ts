@@ -14,12 +14,12 @@ import { ALL_PATHS } from "./support/console-pages.ts";
 import { makeUserLink } from "./support/console-person.ts";
 import { actAs, type Member } from "./support/scene.ts";
 
-/** What pages may weigh and ask for, over the demo store. What takes time is not measured here. */
+/** How large pages may be and how many statements and requests they may need, over the demo store. Time is not measured here. */
 
 const KILOBYTE = 1000;
 const MOST_BYTES = { overview: 14, page: 40, style: 8, scripts: 9, scriptsRaw: 25, firstVisit: 60 };
 const MOST_REQUESTS_OF_FIRST_VISIT = 8;
-/** What the console asks itself; the API's own operations then ask nothing, since their answers are remembered. */
+/** The console's own statements; the API's operations run none, since their answers are cached. */
 const OWN_STATEMENTS = ["find_member", "load_workspace"];
 
 const chromium = useChromium();
@@ -37,7 +37,7 @@ after(async () => {
 });
 
 const EVERYTHING = "start_month=2023-07&end_month=2026-06&include_incomplete=true";
-/** Each page as it opens, and with all months and as many rows as it takes; each part of the report. */
+/** Each page as it opens, and with all months and as many rows as it allows; each section of the report. */
 const VIEWS = [
   ...PAGES.map(({ path }) => path),
   ...PAGES.filter(({ path }) => path !== "").map(

@@ -45,7 +45,7 @@ function collect(node: unknown, path: string, leaves: Map<string, Leaf>): void {
   }
 }
 
-/** Where a figure says that it comes from, its exact value, and its text. */
+/** The source that a figure states, its exact value, and its text. */
 type ShownFigure = { from: string; value: string; shown: string };
 
 /** A page with its figures, and the API's answers to the requests that its API box lists, by the names of the requests. */
@@ -55,10 +55,10 @@ type AnsweredPage = {
   answers: ReadonlyMap<string, Map<string, Leaf>>;
 };
 
-/** Asks the API for a path with its query, with a token. */
+/** Requests a path with its query from the API, with a token. */
 type AskApi = (path: string) => Promise<Map<string, Leaf>>;
 
-/** Reads a page, and asks for each request that it lists. */
+/** Reads a page, and sends each request that it lists. */
 async function answerPage(text: string, ask: AskApi): Promise<AnsweredPage> {
   const page = readMarkup(text);
   const elements = elementsIn(page);
@@ -107,7 +107,7 @@ const NUMBER =
 const WHOLE_PERCENT = /\/cogs_coverage$/u;
 const RATE = /(?:rate|low|high|share|share_\w+|sold_amount_coverage|level|_change|rate_change\/\w+|\/p)$/u;
 
-/** What is shown is the number, to the decimals that are shown; words in place of it are for zeros and tiny chances, and bounds for almost none and almost all. */
+/** A figure shows its number, rounded to the decimals shown; words stand for zeros and tiny chances, and bounds for almost none and almost all. */
 function assertShown(shown: string, value: number, from: string): void {
   const groups = NUMBER.exec(shown)?.groups;
   if (groups === undefined) {
@@ -123,12 +123,12 @@ function assertShown(shown: string, value: number, from: string): void {
   const isHundredfold = RATE.test(from) && !WHOLE_PERCENT.test(from);
   const expected = isHundredfold ? value * 100 : value;
   const number = Number(digits.replaceAll(",", "")) * (/[−-]/u.test(sign) ? -1 : 1);
-  // A rate is rounded from its units, which its six decimals are nearly.
+  // A rate is rounded from its units; its six decimals may differ from that slightly.
   const half = 0.5 * 10 ** -decimals.length + (isHundredfold ? 0.5001e-4 : 1e-9);
   assert.ok(Math.abs(number - expected) <= half, `${from}: ${value} is shown as ${shown}`);
 }
 
-/** Figures that are no answer of the API: rules of the service, and choices of a form. */
+/** Figures that are not from the API: rules of the service, and choices of a form. */
 const KNOWN_WORDS: readonly RegExp[] = [
   // The level of every interval is a rule (M12).
   /95 % interval/gu,
@@ -136,7 +136,7 @@ const KNOWN_WORDS: readonly RegExp[] = [
   /warning [^.]{0,30}0\.1 %/gu,
 ];
 
-/** Nothing but figures, drawings, choices, written requests and the API's own texts looks like a rate or an amount. */
+/** Nothing outside of figures, drawings, choices, written requests and the API's own texts looks like a rate or an amount. */
 function assertNothingElse({ page, answers }: AnsweredPage): void {
   const isNoFigure = ({ name, attributes }: MarkupElement): boolean =>
     ["data", "svg", "option", "title"].includes(name) || attributes["class"] === "api-box";
@@ -169,12 +169,12 @@ function missingLeaves(
   });
 }
 
-/** A figure shows it, or shows a null in its place: part of what would be there. */
+/** Whether a figure shows it; a null object is shown by a figure with the path of its missing member `low`. */
 function isShown(shown: ReadonlySet<string>, path: string): boolean {
   return shown.has(path) || shown.has(`${path}/low`);
 }
 
-// A failure prints its seed; with that seed the same stores come back.
+// A failure prints its seed, which makes the same stores again.
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
 const STORES = 10;
 const SHARE = 12;
@@ -200,7 +200,7 @@ async function open({ shopDomain, token }: Pick<Tenant, "shopDomain" | "token">)
   return { shopDomain, token, reader, asked: new Map() };
 }
 
-/** The API's answer, asked once. */
+/** The API's answer; each path is requested once. */
 async function askApi(shop: Shop, path: string): Promise<Map<string, Leaf>> {
   const known = shop.asked.get(path);
   if (known !== undefined) return known;
@@ -214,7 +214,7 @@ async function askApi(shop: Shop, path: string): Promise<Map<string, Leaf>> {
 
 const AS_OF = /\/(?:meta\/(?:data_as_of|freshness\/.*)|complete_through)$/u;
 
-/** A page that is served, with every figure checked; null = the API refuses its query, and so it has but its as-of line. */
+/** A page with every figure checked; null = the API refuses its query, so it has no figure but that of its as-of line. */
 async function check(shop: Shop, path: string): Promise<AnsweredPage | null> {
   const { status, text } = await shop.reader.get(path);
   const page = await answerPage(text, (asked) => askApi(shop, asked));
@@ -242,10 +242,10 @@ function addressOf(path: string, query: Query): string {
   return `${path}?${new URLSearchParams(parameters).toString()}`;
 }
 
-/** What a shop is asked: a selection of each kind, and its sale events. */
+/** What a shop's pages are requested for: a selection of each kind, and its sale events. */
 type Material = { months: Query; selections: readonly Query[]; saleEvents: readonly string[] };
 
-/** Every page, in each of its views of a shop, once. */
+/** Every page of a shop in each of its views, once. */
 function viewsOf({ months, selections, saleEvents }: Material): string[] {
   const states = [{}, months, { ...months, include_incomplete: "true" }];
   const windows = ["30d", "90d", "lifetime"].map((window) => ({ ...months, window }));
@@ -327,7 +327,7 @@ test(`${STORES} random stores: every figure of their pages is the API's, byte fo
     const tenant = await createStoreTenant(started.service, store.settings);
     await importStore(started.service, tenant, { ...store, currencyCode: "EUR", asOf: store.as_of });
     const shop = await open(tenant);
-    // Each store has its share of the views, so that together they have them all.
+    // Each store is tested with a share of the views; together they cover all.
     const views = viewsOf(materialOf(store)).filter((_, number) => number % SHARE === index % SHARE);
     for (const path of views) {
       served += (await check(shop, path)) === null ? 0 : 1;
@@ -390,10 +390,10 @@ const OLDER_CURVES = /^return_curves\/\d+\/(?:cohort_month|sold_units|ages\/\d+\
 const HEAT_ONLY = /^return_curves\/\d+\/ages\/\d+\/(?:returned_units|return_rate_interval)/u;
 
 function isNotShown(path: string, { value }: Leaf): boolean {
-  // Open months, sale events and months before that are not there, the open end of the last days, and ages no month has.
+  // Nulls: no open month, sale event, earlier month or fit, and no end of the last class of days.
   const isNothing =
     value === null && /(?:outlook|^sale_event|^comparison|to_day|^fit|^fit\/sentence)$/u.test(path);
-  // The rest, where every SKU of the product is listed.
+  // The row for the rest, if every SKU of the product is listed.
   const isNoRest = !value && path.startsWith("breakdown/rows/12/");
   const isNoMonth =
     (value === null || value === 0) && /^pooled_return_curve\/\d+\/(?!return_rate$)/u.test(path);
@@ -410,7 +410,7 @@ async function sizedProduct(): Promise<string> {
   return rows[0]?.product_gid ?? assert.fail("no product has sizes");
 }
 
-test("each leaf of the report is on one of its tabs", async () => {
+test("every figure of the report is shown on one of its tabs", async () => {
   const { months, selections } = demoMaterial();
   const states = [
     {},
@@ -458,7 +458,7 @@ test("each leaf of the report is on one of its tabs", async () => {
   }
 });
 
-test("a figure that is rounded, shown as another, of no request, or written past figure() fails", async () => {
+test("a figure that is rounded, differs, belongs to no request, or is written without figure() fails", async () => {
   const { text } = await demo.reader.get("/report");
   const checkText = async (changed: string): Promise<void> => {
     assert.notEqual(changed, text);

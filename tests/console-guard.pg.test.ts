@@ -15,7 +15,7 @@ import { withoutTable } from "./support/table-away.ts";
 import { changePlan, changeWorkspace, countedRequests, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
-/** The pages of the running service behind the second guard: what they cost and what they refuse. */
+/** The pages of the running service behind member admission: the statements they run and the requests they refuse. */
 
 let statements: AskedStatements;
 let service: TestService;
@@ -69,7 +69,7 @@ test("every page and file is served, in each of its views, and none of them is c
   assert.deepEqual(await rows(), counted);
 });
 
-test("a used-up quota and a failed source stop no page, and are told", async () => {
+test("a used-up quota and a failed source stop no page, and pages report both", async () => {
   const { database } = service;
   const setSource = (status: string) =>
     database.query("update data_source set status = $2 where shop_key = $1 and kind = 'store'", [
@@ -99,7 +99,7 @@ test("pages run only registered statements", async () => {
   assert.ok(statements.names().includes("list_alerts"));
 });
 
-test("a page keeps its session alive, writing at most every five minutes, and / leads to its workspace", async () => {
+test("a page keeps its session alive, writing at most every five minutes, and / redirects to its workspace", async () => {
   const { database } = service;
   const other = await createTenant(database);
   const own = await signInAs(service, { name: "Visitor", shopDomain: tenant.shopDomain });
@@ -180,7 +180,7 @@ describe("a change takes effect on the next page, as it does for the API", () =>
     await expectAll(200);
   });
 
-  test("a person who is disabled, a session that has ended: to the sign-in page", async () => {
+  test("a disabled person, an ended session: redirect to the sign-in page", async () => {
     const { database } = service;
     const own = await signInAs(service, { name: "Leaving", shopDomain: tenant.shopDomain });
     const expectStatus = async (status: number): Promise<void> => {
@@ -203,7 +203,7 @@ describe("a change takes effect on the next page, as it does for the API", () =>
   });
 });
 
-test("a page that is not there is 404, as in the API", async () => {
+test("an unknown page is 404, as in the API", async () => {
   await expectAll(404, ["/nothing", "/report/more", "/export"]);
   assert.equal((await service.call("/api/v1/nothing", { token: tenant.token })).status, 404);
 });
@@ -226,7 +226,7 @@ test("a person has 300 pages a minute, with any number of sessions: 429 with Ret
   }
 });
 
-test("a page that goes wrong is a plain 500 with the id of its request, whatever was asked first", async () => {
+test("a page that fails is a plain 500 with the request's id, whatever was requested before", async () => {
   const { database, logs } = service;
   for (const table of ["workspace_member", "cohort"]) {
     await database.query("update workspace set data_version = data_version + 1");
@@ -268,7 +268,7 @@ test("with the database away: 503 with Retry-After and no detail, then recovery"
   await expectAll(200);
 });
 
-test("a file without its months leads to the report, which needs none", async () => {
+test("a file without its months redirects to the report, which needs none", async () => {
   const { status, text } = await get("/export/report.csv");
   assert.equal(status, 400);
   assert.ok(text.includes(`href="/w/${tenant.shopDomain}/report"`));

@@ -70,7 +70,7 @@ test("the page of an invitation shows who invites, the workspace and the role, a
   assert.match(text, /<h1>Olga invites you to Acme &lt;Ltd&gt;<\/h1>/u);
   assert.match(text, /You sign in as Ivy, an admin, who also changes settings/u);
   assert.ok(!text.includes(ivy.secret));
-  // What names a link opens nothing.
+  // The name of a link does not open it.
   const named = ivy.page.slice(ivy.page.indexOf("=") + 1);
   assert.equal((await postForm(service, "/enter", { secret: named })).status, 403);
   const entered = await postForm(service, "/enter", { secret: ivy.secret });
@@ -98,7 +98,7 @@ test("the page of an invitation shows who invites, the workspace and the role, a
   assert.match((await look(kai.page)).text, /have changed\. Ask Olga for a new one\./u);
   const lea = await invite("Lea");
   await owner.post(`${MEMBERS}/${await idOf("Lea")}/remove`, {});
-  // Withdrawn, guessed and damaged links say nothing of anybody.
+  // Withdrawn, guessed and damaged links show nobody's data.
   const unknown = [lea.page, `/enter?link=${"A".repeat(43)}`, "/enter?link=", "/enter?link=%00", "/enter"];
   const pages = await Promise.all(unknown.map((path) => look(path)));
   for (const page of pages) assert.deepEqual(page, pages[0]);
@@ -131,7 +131,7 @@ test("a refused invitation keeps its values", async () => {
   assert.equal((await owner.post(MEMBERS, { name: "Bo", role: "king" })).status, 400);
 });
 
-test("a role that is given takes effect on the next page, and so does a removal", async () => {
+test("a new role takes effect on the next page, and so does a removal", async () => {
   const ada = await actAs(service, tenant, "viewer", "Bea");
   const page = `${MEMBERS}/${await idOf("Bea")}`;
   assert.equal(await statusOf(ada, MEMBERS), 403);
@@ -153,7 +153,7 @@ test("a role that is given takes effect on the next page, and so does a removal"
   assert.equal((await owner.post(`${page}/remove`, {})).status, 404);
 });
 
-test("a recovery is a notice of every owner, and nobody else's", async () => {
+test("a recovery gives a notice to every owner, and to nobody else", async () => {
   const bob = await actAs(service, tenant, "viewer", "Bob");
   const id = await idOf("Bob");
   const sent = await owner.post(`${MEMBERS}/${id}/link`, {});

@@ -14,7 +14,7 @@ import { service } from "./support/shared-service.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 
-/** Which orders count, as the page and the command have it: shown before it is saved, for admins, in the audit. */
+/** Which orders count, on the page and by command: the preview, the admins' right, and the audit. */
 
 let tenant: Tenant;
 
@@ -88,7 +88,7 @@ test("the effect is shown before it is saved; a save is recorded, and the API fo
   ]);
 });
 
-test("a value that is not allowed is refused by its label, in the query and in the form, and changes nothing", async () => {
+test("an invalid value is refused by the label of its field, in the query and in the form, and changes nothing", async () => {
   const admin = await actAs(service, tenant, "admin", "another admin");
   const count = (await auditOf(service, tenant)).length;
   for (const change of [
@@ -132,7 +132,7 @@ test("the command shows the rules, says what others would change, and saves them
   assert.match(refused.stderr, /"colour" is not an order rule; the rules are exchange_names,/u);
 });
 
-test("previews leave connections to others: one of a workspace at once, two of all, and the rest are told to come back", async () => {
+test("previews leave connections to others: one per workspace and two in all run at once, the rest are refused for now", async () => {
   const others = await Promise.all([createStoreTenant(service), createStoreTenant(service)]);
   for (const other of others) {
     const asOf = "2026-06-01T00:00:00Z";

@@ -9,7 +9,7 @@ import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts"
 
 const open = (path: string, reader: Member) => reader.get(path);
 
-test("an early warning says how many came back against how many were expected, why and where to look", async () => {
+test("an early warning shows actual and expected returns, the reason and a link", async () => {
   const own = await createTenant(service.database);
   const metadata = {
     kind: "early_warning",
@@ -63,7 +63,7 @@ test("an empty search result shows the search text, and links back", async () =>
   assert.match((await open("/alerts?category=connection_stale", of)).text, /No alert matches this filter/u);
 });
 
-test("a plan without export acts as in the API, and is named", async () => {
+test("without data_export pages offer no file and say why, and a file is 403", async () => {
   const own = await createSmallStore(service.database);
   const of = await actAs(service, own);
   assert.match((await open("/cohorts", of)).text, /csv=report-heat/u);

@@ -38,7 +38,7 @@ test("a ranking lists every row of the answer in its order, each with its report
   }
 });
 
-test("addresses of the earlier rankings lead to the same months and order of today's page", async () => {
+test("addresses of earlier versions' rankings redirect to the current page with the same months and order", async () => {
   for (const [path, query] of [
     [
       "/leaderboards/return-rate?period=month&limit=5",
@@ -55,7 +55,7 @@ test("addresses of the earlier rankings lead to the same months and order of tod
   }
 });
 
-test("every table of a page is a file, a line per row and as it is shown", async () => {
+test("every table of a page can be downloaded as a file, with a line per row and the values as shown", async () => {
   let files = 0;
   for (const path of [
     "",
@@ -89,7 +89,7 @@ test("every table of a page is a file, a line per row and as it is shown", async
   assert.equal((await open("/report?csv=nothing")).status, 404);
 });
 
-test("a form shows the query, and keeps parameters that it does not show", async () => {
+test("a form shows the query, and keeps parameters for which it has no field", async () => {
   const { text } = await open(
     "/report?start_month=2026-01&end_month=2026-03&window=90d&vendor=Nordwind&include_incomplete=true&product_group_type=family&product_group_key=Outerwear&reportSection=costs",
   );
@@ -107,7 +107,7 @@ test("a form shows the query, and keeps parameters that it does not show", async
   assert.match(text, /name="include_incomplete"\s+value="true"\s+checked/u);
 });
 
-test("months in progress are counted up to the newest, by the form and by the link of a banner", async () => {
+test("with months in progress the range ends with the newest month, by the form and by a banner's link", async () => {
   for (const page of ["", "/report", "/cohorts", "/products"]) {
     const { text } = await open(page);
     const form = "?start_month=2025-06&end_month=2026-05&window=primary&include_incomplete=newest";
@@ -129,7 +129,7 @@ test("months in progress are counted up to the newest, by the form and by the li
   assert.match(unescaped(past.text), more);
 });
 
-test("ranges that roll end with the newest complete month; empty fields of the form leave them as they are", async () => {
+test("rolling ranges end with the newest complete month; empty fields of the form do not change them", async () => {
   for (const [period, first] of [
     ["month", "2026-05"],
     ["quarter", "2026-03"],
@@ -151,7 +151,7 @@ test("ranges that roll end with the newest complete month; empty fields of the f
   }
 });
 
-test("figures are compared with the months before, the same a year before, or not at all", async () => {
+test("figures are compared with the previous months, the same months of the previous year, or not at all", async () => {
   const compared = async (query: string) => {
     const { text } = await open(`?start_month=2026-03&end_month=2026-05${query}`);
     const from = (path: string) => dataFigures(text).find((each) => each.from === path)?.value;
@@ -219,7 +219,7 @@ test("only advertisers' parameters are ignored", async () => {
     assert.equal((await open(`/report?${name}=a`)).status, 400, name);
 });
 
-test("a name that a page does not take is refused in the API's words on every page, and nothing is shown for it", async () => {
+test("an unknown parameter is refused in the API's words on every page, and no figure is shown", async () => {
   for (const { path, link, takes } of REGISTERED) {
     for (const query of ["windw=90d", "windw=", "windw=90d&windw=30d"]) {
       const { status, text } = await open(`${path}?${query}`);
@@ -234,7 +234,7 @@ test("a name that a page does not take is refused in the API's words on every pa
   assert.match((await open("/cohorts?saleEvent=hats")).text, /Return curves; Report takes it/iu);
 });
 
-test("the shared parameters are passed over where a page does not use them, as in the API", async () => {
+test("shared parameters that a page does not use are ignored, as in the API", async () => {
   const shared = "vendor=Nordwind&window=90d&include_used_variants=true";
   for (const { path } of REGISTERED) assert.equal((await open(`${path}?${shared}`)).status, 200, path);
   assert.equal((await open("/report?cursor=x")).status, 200);
@@ -255,7 +255,7 @@ test("every parameter of a page reaches the API, except its own", async () => {
   const reader = await (await scene({ store: "small" })).member();
   for (const { path, takes } of REGISTERED) {
     for (const name of takes.filter((each) => !own.has(each))) {
-      // Given twice, a name is refused by whoever reads it.
+      // A repeated parameter is refused by whatever reads it.
       const { status, text } = await reader.get(`${path}?${name}=1&${name}=2`);
       assert.equal(status, 400, `${path} ${name}`);
       assert.match(text, new RegExp(`${name} must be given once only`, "u"), `${path} ${name}`);
@@ -263,7 +263,7 @@ test("every parameter of a page reaches the API, except its own", async () => {
   }
 });
 
-test("lists are walked by cursor, forward and back to the start", async () => {
+test("lists are paged by cursor, forward and back to the start", async () => {
   const seen: string[] = [];
   let path: string | undefined = "/alerts?limit=4";
   while (path !== undefined) {

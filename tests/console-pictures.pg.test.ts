@@ -15,7 +15,7 @@ await service.database.query("update product set image_url = $2 where shop_key =
   PHOTO,
 ]);
 
-/** The page of products and what it may load, with a store source of this name. */
+/** The page of products and the images it may load, with a store source of this name. */
 async function pageWith(source: string): Promise<{ text: string; images: string }> {
   await service.database.query("update data_source set source = $2 where shop_key = $1 and kind = 'store'", [
     tenant.shopKey,

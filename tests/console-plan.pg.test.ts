@@ -15,7 +15,7 @@ import { createTenant } from "./support/tenants.ts";
 import type { Tenant, TenantOptions } from "./support/tenants.ts";
 import { readList } from "../src/actions/action.ts";
 
-/** The plan: shown to every member, asked for by an owner, set by an operator. */
+/** The plan: shown to every member, requested by an owner, set by an operator. */
 
 const PATH = "/settings/plan";
 const WHY = "We want the CSV <b>every week</b>.";
@@ -29,7 +29,7 @@ async function onPlan(planKey: string, options: TenantOptions = {}): Promise<Ten
   return tenant;
 }
 
-test("the page shows what the plan includes, and what each other one would add", async () => {
+test("the page shows what the plan includes, and what each other plan would add", async () => {
   const tenant = await onPlan("growth");
   const viewer = await actAs(service, tenant, "viewer");
   const { status, text } = await viewer.get(PATH);
@@ -50,7 +50,7 @@ test("the page shows what the plan includes, and what each other one would add",
   assert.doesNotMatch(text, /action="[^"]*settings/u);
 });
 
-test("an owner asks, asks again, and takes it back; each is in the audit with how it was before", async () => {
+test("an owner requests a plan, changes the request and withdraws it; the audit has each with the previous values", async () => {
   const tenant = await onPlan("growth");
   const owner = await actAs(service, tenant);
   const asked = await owner.post(PATH, { plan: "scale", reason: WHY });
@@ -80,7 +80,7 @@ test("an owner asks, asks again, and takes it back; each is in the audit with ho
   ]);
 });
 
-test("the plan one has, an unknown plan and no reason are refused beside the form, which keeps what was filled in", async () => {
+test("the current plan, an unknown plan and a missing reason are refused at the form, which keeps its values", async () => {
   const tenant = await onPlan("growth");
   const owner = await actAs(service, tenant);
   const own = await owner.post(PATH, { plan: "growth", reason: WHY });
@@ -100,7 +100,7 @@ test("the plan one has, an unknown plan and no reason are refused beside the for
 test("operators see a plan request, however many workspaces have problems, and setting a plan closes it", async () => {
   for (let count = 0; count < 21; count += 1)
     await createTenant(service.database, { billingStatus: "inactive" });
-  // The first twenty requests are shown; files before this one have left some.
+  // Only the first twenty requests are shown, and earlier test files have left some.
   await service.database.query("delete from plan_request");
   const tenant = await onPlan("growth");
   const owner = await actAs(service, tenant);
@@ -144,14 +144,14 @@ test("operators see a plan request, however many workspaces have problems, and s
   ]);
 });
 
-test("a plan that is gone, and billing that is inactive, are said on a page that stays readable", async () => {
+test("with a missing plan and inactive billing the page is served, and says that the plan no longer exists", async () => {
   const tenant = await onPlan("gone", { billingStatus: "inactive" });
   const { status, text } = await (await actAs(service, tenant)).get(PATH);
   assert.equal(status, 200);
   assert.match(text, /The plan gone no longer exists/u);
 });
 
-test("a subscription is named with what it sets, and every page says when billing ends", async () => {
+test("the page names the subscription and what it sets, and every page says when billing ends", async () => {
   const tenant = await onPlan("growth");
   const set = (change: string, value: unknown) =>
     service.database.query(`update workspace set ${change} where shop_key = $1`, [tenant.shopKey, value]);

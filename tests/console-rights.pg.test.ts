@@ -22,12 +22,12 @@ import type { Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 import { newSecret } from "../src/access/secret.ts";
 
-/** Somebody who asks for pages, as the rights see them. */
+/** Somebody who requests pages, as the table of rights distinguishes them. */
 type Asker = {
   name: string;
-  /** Of a browser that is signed in; "" = of one that is not. */
+  /** The cookie of a signed-in browser; "" = not signed in. */
   cookie: string;
-  /** What they are to the workspace: "nobody" = not signed in, "outsider" = no member of it. */
+  /** Their standing in the workspace: "nobody" = not signed in, "outsider" = no member of it. */
   standing: Role | "nobody" | "outsider";
   isFresh: boolean;
 };
@@ -37,10 +37,10 @@ const STALE_MS = 11 * 60_000;
 
 const REMOVED = "a removed owner";
 
-/** Of the columns of who asks, what differs. */
+/** What distinguishes one kind of asker. */
 type Kind = Omit<Asker, "cookie"> & { role?: Role; shop?: Tenant; user?: Record<string, unknown> };
 
-/** One asker of each kind, none of whom has asked for anything yet. */
+/** One asker of each kind, none of whom has sent a request yet. */
 async function createAskers(database: pg.Pool, tenant: Tenant): Promise<Asker[]> {
   const outsider = { standing: "outsider", isFresh: true } as const;
   const nobody = { standing: "nobody", isFresh: true } as const;
@@ -102,12 +102,12 @@ async function createAskers(database: pg.Pool, tenant: Tenant): Promise<Asker[]>
 }
 
 /**
- * Who may do what: everybody who may ask × every page, file and action of the registry. What is expected comes from the
- * table of rights alone, so that whatever is registered is covered.
+ * Who may do what: every kind of asker × every page, file and action of the registry. The expected result comes from the
+ * table of rights alone, so everything that is registered is covered.
  */
 
 const service = use(startTestService);
-/** Pages of figures are asked for in the one with a store, everything else in the other. */
+/** Pages of figures are requested in the workspace with a store, everything else in the other one. */
 let store: Tenant;
 let tenant: Tenant;
 let elsewhere: Tenant;
@@ -118,7 +118,7 @@ before(async () => {
   tenant = await createTenant(service.database);
 });
 
-/** What everybody was answered, by page and form: a snapshot, beside what follows from the table of rights. */
+/** The answer to each asker by page and form: a snapshot, in addition to what follows from the table of rights. */
 const answered: Record<string, Record<string, Verdict | number>> = {};
 
 type Verdict = "signed_out" | "not_found" | "forbidden" | "unconfirmed" | "allowed";
@@ -146,7 +146,7 @@ function verdictOfAnswer({ status, headers, text }: WireAnswer): Verdict | numbe
   return status === 404 ? "not_found" : "allowed";
 }
 
-/** What a path names is not there, which only those hear who may see its page. */
+/** Whether the answer is that the path's object does not exist, which only those are told who may see its page. */
 function isMissing(verdict: Verdict | number, expected: Verdict, path: string): boolean {
   return (
     verdict === "not_found" && (expected === "allowed" || expected === "unconfirmed") && path.includes(":")
@@ -160,7 +160,7 @@ for (const [kind, pages, tenantOf] of [
   ["page of figures and file", [...FILES, ...PAGES], () => store],
   ["page of settings", SETTINGS, () => tenant],
 ] as const) {
-  test(`every ${kind}, by everybody who may ask`, async () => {
+  test(`every ${kind}, by every kind of asker`, async () => {
     const asked = tenantOf();
     const askers = await createAskers(service.database, asked);
     const wrong: string[] = [];
@@ -181,7 +181,7 @@ for (const [kind, pages, tenantOf] of [
   });
 }
 
-test("every page and form of operators, by everybody who may ask", async () => {
+test("every page and form of operators, by every kind of asker", async () => {
   const pages = ["", "/workspace?domain=none.example", "/people", "/audit", "/health"];
   const forms = ["/workspace", "/people/disable", "/people/enable"];
   const wrong: string[] = [];
@@ -212,7 +212,7 @@ function post({ takes, path }: FormAction, cookie: string): Promise<WireAnswer> 
 }
 
 for (const action of ACTIONS) {
-  test(`the action ${action.name}, by everybody who may ask`, async () => {
+  test(`the action ${action.name}, by every kind of asker`, async () => {
     assert.ok(action.right.name in ALL_RIGHTS, "it has no row in the table of rights");
     const wrong: string[] = [];
     for (const asker of await createAskers(service.database, tenant)) {
@@ -240,7 +240,7 @@ for (const action of ACTIONS) {
   });
 }
 
-/** Performs an action without HTTP, past the check of the loop. */
+/** Performs an action without HTTP, and so without the check that precedes every action. */
 async function kindOfRefusal(action: FormAction, role: Role, isFresh: boolean): Promise<string> {
   const call = await callOf(action, role, isFresh);
   try {
@@ -276,7 +276,7 @@ async function callOf({ path }: FormAction, role: Role, isFresh: boolean): Promi
   } as unknown as ActionCall;
 }
 
-/** Whatever else a use case works with: not to be used before the right is checked. */
+/** Stands for everything else a use case works with; using it before the right is checked fails. */
 const NOTHING: unknown = new Proxy(() => {}, {
   get: (_target, name) => (name === "then" ? undefined : NOTHING),
   apply: () => {
@@ -314,7 +314,7 @@ test("pages, files and actions have names of their own", () => {
   }
 });
 
-/** What the roles are for: the least role of each kind of action, and whether it takes a recent proof. */
+/** The intended rights: the least role of each kind of action, and whether it needs a recent confirmation. */
 const DESIGNED: readonly [least: Role | "operator", proof: boolean, names: readonly string[]][] = [
   ["viewer", false, ["figures.read", "settings.read", "member.leave"]],
   ["admin", false, ["windows.set", "rules.set", "watch.add", "sale_event.add", "sync.request", "import"]],
@@ -325,7 +325,7 @@ const DESIGNED: readonly [least: Role | "operator", proof: boolean, names: reado
   ["operator", false, ["plan.set", "workspace.create", "workspace.set", "workspace.delete", "users.read"]],
 ];
 
-test("roles have the rights that they are meant to have", () => {
+test("roles have the intended rights", () => {
   for (const [least, proof, names] of DESIGNED) {
     for (const name of names) {
       const right = ALL_RIGHTS[name];

@@ -6,7 +6,7 @@ import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import type { TenantOptions } from "./support/tenants.ts";
 
-/** Sale events are entered, changed and removed by forms, and reports follow at once. */
+/** Sale events are added, changed and removed by forms, and reports follow at once. */
 
 const PATH = "/settings/sale-events";
 const MONTHS = { start_month: "2025-06", end_month: "2026-05" };
@@ -26,7 +26,7 @@ const STORED = {
 
 const smallStore = (options: TenantOptions = {}) => createSmallStore(service.database, options);
 
-test("an event is added, changed and removed; the audit has how it was before", async () => {
+test("an event is added, changed and removed; the audit has the previous values", async () => {
   const tenant = await smallStore();
   const owner = await actAs(service, tenant);
   const added = await owner.post(PATH, { ...SPRING, slug: "" });
@@ -55,7 +55,7 @@ test("an event is added, changed and removed; the audit has how it was before", 
   ]);
 });
 
-test("days in two events are said, in the list and when they are saved", async () => {
+test("days that are in two events are reported in the list and when an event is saved", async () => {
   const tenant = await smallStore();
   const owner = await actAs(service, tenant);
   await service.database.query("delete from sale_event where shop_key = $1", [tenant.shopKey]);
@@ -73,7 +73,7 @@ test("days in two events are said, in the list and when they are saved", async (
   assert.match((await owner.get("/settings")).text, /The days of 3 sales are compared/u);
 });
 
-test("a report of a SKU or product leads to the form with its SKUs", async () => {
+test("a report of a SKU or product links to the form with its SKUs", async () => {
   const tenant = await smallStore();
   const owner = await actAs(service, tenant);
   await owner.post(PATH, { ...SPRING, skus: "JACKET-M" });

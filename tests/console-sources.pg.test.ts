@@ -7,7 +7,7 @@ import { service } from "./support/shared-service.ts";
 import { insertRows, type TenantOptions } from "./support/tenants.ts";
 import { connectShop, rowsOf } from "./support/webhooks.ts";
 
-/** The pages of sources: how each is, what may be done with it, its history and its progress. */
+/** The pages of sources: the state of each, its actions, its history and its progress. */
 
 const SOURCES = "/settings/sources";
 
@@ -22,7 +22,7 @@ async function connectedShop(change: string, options: TenantOptions = {}) {
   return { shopKey, shopDomain, audit, ...(await member()) };
 }
 
-test("the page of sources says how each is, and what repairs it", async () => {
+test("the page of sources shows the state of each, and what repairs it", async () => {
   const states = [
     [
       "status = 'ok', last_synced_at = '2026-07-01T06:00:00Z'",
@@ -51,7 +51,7 @@ test("the page of sources says how each is, and what repairs it", async () => {
   }
 });
 
-test("the next run is by the clock, or what was asked for", async () => {
+test("the next run is the next poll, or a requested run", async () => {
   const { shopKey, get } = await connectedShop("status = 'ok', last_synced_at = now()");
   const [look] = await listNextPolls(service.installation.database, shopKey);
   assert.ok(look !== undefined);
@@ -65,7 +65,7 @@ test("the next run is by the clock, or what was asked for", async () => {
   assert.match(wordsOf((await get(SOURCES)).text), /Next run As soon as a worker runs/u);
 });
 
-test("runs are asked for, a backfill is canceled, and a disconnection is typed", async () => {
+test("runs are requested, a backfill is canceled, and a disconnection is confirmed by typing", async () => {
   const { shopKey, audit, get, post } = await connectedShop(
     "status = 'ok', last_synced_at = '2026-07-01T06:00:00Z'",
   );
@@ -106,7 +106,7 @@ test("runs are asked for, a backfill is canceled, and a disconnection is typed",
 
 const HOSTILE = `<img src=x onerror="alert(1)">`;
 
-test("the history of runs has its counts, notes and errors as text, and older runs a page further", async () => {
+test("the history of runs shows counts, notes and errors as text, and older runs on the next page", async () => {
   const { shopKey, get } = await connectedShop("status = 'ok'");
   await insertRows(
     service.database,
@@ -118,7 +118,7 @@ test("the history of runs has its counts, notes and errors as text, and older ru
       kind: "incremental",
       requested_by: "schedule",
       status: index === 29 ? "failed" : "succeeded",
-      // Two began at once: their ids tell them apart.
+      // Two began at once: their ids decide the order.
       started_at: new Date(Date.UTC(2026, 6, 1, 0, index === 5 ? 4 : index)),
       finished_at: new Date(Date.UTC(2026, 6, 1, 0, index, 30)),
       counts: { orders: 1000 + index },
@@ -145,7 +145,7 @@ test("the history of runs has its counts, notes and errors as text, and older ru
   assert.equal((await get(`${SOURCES}/shopify?before=x`)).status, 400);
 });
 
-test("progress shows where a run is, why it waits, and at its end what came of it", async () => {
+test("progress shows where a run is, why it waits, and in the end its result", async () => {
   const { shopKey, shopDomain, get } = await connectedShop("status = 'syncing'", {
     readiness: "backfilling",
   });
@@ -197,7 +197,7 @@ test("progress shows where a run is, why it waits, and at its end what came of i
   assert.doesNotMatch(ended, /http-equiv="refresh"/u);
 });
 
-test("a source that does not exist is no page", async () => {
+test("the page of an unknown source is not found", async () => {
   const { get } = await (await scene()).member();
   for (const path of ["csv", "none", "none/connect", "none/progress"])
     assert.equal((await get(`${SOURCES}/${path}`)).status, 404, path);

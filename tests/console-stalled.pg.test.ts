@@ -85,7 +85,7 @@ async function stall(
 
 const FORM = "application/x-www-form-urlencoded";
 const ID = "00000000-0000-4000-8000-000000000000";
-/** What would be done if it were not for the sender; of the others the right is judged before the form. */
+/** Bodies that would be accepted from a permitted sender; for all other forms the right is checked before the body. */
 const BODIES: Readonly<Record<string, string>> = {
   "token.create": `name=Stalled&scopes=read:dashboard&expires=never&request_key=${ID}`,
   "windows.set": "primary_window_days=11&min_sold_units=3",
@@ -97,7 +97,7 @@ const byOperator = () => ({ database: service.installation.database, actor: OPER
 
 type Way = {
   change: (sender: Sender) => Promise<unknown>;
-  /** What the answer has to be like. */
+  /** Whether the answer is the expected one. */
   isAnswered: (answer: RawAnswer) => boolean;
 };
 
@@ -152,7 +152,7 @@ for (const { name, path, right, takes } of ACTIONS) {
     const state = await stateOf(tenant);
     const wrong: string[] = [];
     for (const [way, { change, isAnswered }] of Object.entries(WAYS)) {
-      // Who may do it as a viewer cannot be lowered, and who needs no proof needs no fresh one.
+      // An action of viewers cannot be lost by a lower role, and some actions need no recent confirmation.
       if (way === "demoted" && least === "viewer") continue;
       if (way === "no longer fresh" && !proof) continue;
       const sender = await createSender(least);
@@ -201,7 +201,7 @@ for (const path of OWN) {
   });
 }
 
-/** Runs an action while a statement holds its changed rows, and lets `inside` end it. */
+/** Runs `inside` while a transaction holds the rows that the statement changes; `inside` ends that transaction. */
 async function whileHeld(
   [text, values]: readonly [text: string, values: readonly unknown[]],
   inside: (end: () => Promise<unknown>) => Promise<void>,
@@ -232,7 +232,7 @@ const MEETING: Readonly<Record<string, { path: string; fields: Record<string, st
 };
 
 for (const [what, { path, fields }] of Object.entries(MEETING)) {
-  test(`${what} that meets the removal of its sender waits for it, and is refused`, async () => {
+  test(`${what} that runs into the removal of its sender waits for it, and is refused`, async () => {
     const sender = await createSender("admin");
     const state = await stateOf(tenant);
     const removal = ["delete from workspace_member where user_id = $1", [sender.userId]] as const;
@@ -254,7 +254,7 @@ const ownerOf = ({ userId, sessionHash }: Sender): Actor => ({
   session: { userId, sessionHash },
 });
 
-test("a removal that meets an action of its member waits for it", async () => {
+test("a removal that runs into an action of its member waits for it", async () => {
   const [sender, owner] = [await createSender("admin"), await createSender("owner")];
   const workspace = await requireWorkspace(service.installation.database, tenant.shopDomain);
   const busy = ["select from workspace where shop_key = $1 for update", [tenant.shopKey]] as const;
@@ -280,7 +280,7 @@ test("a removal that meets an action of its member waits for it", async () => {
   });
 });
 
-test("people who remove, lower, disable and rename each other in two workspaces at once never lock each other", async () => {
+test("people who remove, demote, disable and rename each other in two workspaces at once never deadlock", async () => {
   const database = service.installation.database as DatabasePool;
   const tenants = [await createTenant(service.database), await createTenant(service.database)];
   const workspaces = await Promise.all(

@@ -16,7 +16,7 @@ import { changePlan, createTenant, createTokenOf, insertRows } from "./support/t
 const TOKENS = "/settings/tokens";
 const TOKEN = /rta_live_[0-9A-Za-z]{65}/gu;
 
-/** How a token is made and listed, in forms and markup without a browser. */
+/** Creating and listing tokens, in forms and markup without a browser. */
 
 const tenant = await scene();
 const owner = await tenant.member("owner", "Owner <b>");
@@ -30,7 +30,7 @@ function tokenForm(name: string, change: Record<string, string> = {}): [string, 
   ];
 }
 
-/** A page that is there. */
+/** A page that exists. */
 async function read(path: string): Promise<string> {
   const { status, text } = await owner.get(path);
   assert.equal(status, 200, path);
@@ -42,7 +42,7 @@ async function idOfNew(name: string): Promise<string> {
   return parseToken(token)?.tokenId ?? "";
 }
 
-/** The page that shows a new token: uncompressed, also to a browser that takes compressed ones, and kept nowhere. */
+/** The page that shows a new token: uncompressed even for a browser that accepts compression, and not cached. */
 async function issue(path: string, fields: [string, string][]): Promise<string> {
   const headers = { cookie: owner.cookie, "accept-encoding": "gzip" };
   const answer = await postForm(service, `/w/${tenant.shopDomain}${path}`, fields, headers);
@@ -72,7 +72,7 @@ test("the form presets no scope and 90 days, and lists the endpoints of each sco
   }
 });
 
-test("a new token is shown once, uncompressed and kept nowhere, with a request and a client's configuration that work", async () => {
+test("a new token is shown once, uncompressed and not cached, with a working request and client configuration", async () => {
   const page = await issue(`${TOKENS}/new`, tokenForm("weekly report"));
   const [token = ""] = page.match(TOKEN) ?? [];
   assert.deepEqual(await tokenRows("weekly report"), [
@@ -105,7 +105,7 @@ test("a new token is shown once, uncompressed and kept nowhere, with a request a
   assert.ok(!traces.includes(secret), "the secret stands somewhere");
 });
 
-test("a plan without api_access makes no token, neither by the page nor by a form sent all the same", async () => {
+test("without api_access no token is created, neither on the page nor by a form that is sent anyway", async () => {
   await changePlan(service.database, tenant, { entitlements: ["data_export"] });
   const page = await read(TOKENS);
   assert.match(page, /does not include the API: no token can be created/u);
@@ -117,7 +117,7 @@ test("a plan without api_access makes no token, neither by the page nor by a for
   await changePlan(service.database, tenant, { entitlements: ENTITLEMENTS });
 });
 
-test("what the page writes for an MCP client is what the guide writes", () => {
+test("the page's configuration of an MCP client is that of the guide", () => {
   const guide = readFileSync(join(import.meta.dirname, "../docs/mcp.md"), "utf8").replaceAll(/\s+/gu, " ");
   const [address, token] = ["https://returns.example", "$RETURNS_TOKEN"];
   assert.ok(guide.replaceAll("\\ ", "").includes(mcpCommandLine(address, token)));
@@ -143,7 +143,7 @@ test("a refused form keeps its values and shows what is allowed", async () => {
   assert.deepEqual(await tokenRows("late"), []);
 });
 
-test("a day ends a token as it begins, and never is allowed and marked", async () => {
+test("a token ends at the beginning of its day; never is allowed and marked", async () => {
   await owner.post(`${TOKENS}/new`, tokenForm("dated", { expires: "date", expires_on: "2099-12-31" }));
   await owner.post(`${TOKENS}/new`, tokenForm("endless", { expires: "never" }));
   const page = await read(TOKENS);
@@ -191,7 +191,7 @@ test("the list shows a token's creator, scopes, last use, expiry and usage", asy
   assert.match(own, /forbidden[\s\S]*?34/u);
 });
 
-test("a person who is gone and the command line are named as makers, too", async () => {
+test("a deleted person and the command line are also named as creators", async () => {
   const tokenId = await idOfNew("of nobody");
   await service.database.query("update api_token set created_by = $2 where token_id = $1", [
     tokenId,
@@ -206,7 +206,7 @@ test("a person who is gone and the command line are named as makers, too", async
   assert.match(rowOf(page, "of the operator"), /operator/u);
 });
 
-/** How a token is replaced and revoked, and by whom. */
+/** Rotating and revoking tokens, and who may. */
 
 test("rotation links both tokens, shows whether the old one is still used, and is done once", async () => {
   const oldId = await idOfNew("rotated");
@@ -257,7 +257,7 @@ test("revoking asks for the name, and moves the token behind the ended ones", as
   );
 });
 
-test("a token of another workspace is no page and no form of this one", async () => {
+test("a token of another workspace has no page and no form in this one", async () => {
   const other = await createTenant(service.database);
   const { tokenId, token } = await createTokenOf(service.database, other.shopKey);
   assert.equal((await owner.get(`${TOKENS}/${tokenId}`)).status, 404);

@@ -6,7 +6,7 @@ import { changePlan, insertRows } from "./support/tenants.ts";
 
 /** The page of usage, as its markup is without a browser. */
 
-test("the usage page shows today against the quota, 30 days, each way to add them up, and what differs", async () => {
+test("the usage page shows today against the quota, 30 days, each breakdown, and what the details lack", async () => {
   const own = await scene({ dailyQuota: 1000 });
   const { database } = own.service;
   const reader = await own.member();
@@ -40,7 +40,7 @@ test("the usage page shows today against the quota, 30 days, each way to add the
   assert.match(unlimited.text, /has no daily limit/u);
 });
 
-test("a workspace that never asked says so", async () => {
+test("the page says so if the workspace has sent no request", async () => {
   const reader = await (await scene()).member();
   const { text } = await reader.get("/settings/usage");
   assert.match(text, /No request in these days\./u);

@@ -6,7 +6,7 @@ import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import type { TenantOptions } from "./support/tenants.ts";
 
-/** The watchlist: found by search, and led to by rows and reports. */
+/** The watchlist: its search, and the links to it from rows and reports. */
 
 const PATH = "/settings/watchlist";
 const SHIRT = "gid://shopify/Product/2";
@@ -14,7 +14,7 @@ const MONTHS = "start_month=2025-06&end_month=2026-05";
 
 const smallStore = (options: TenantOptions = {}) => createSmallStore(service.database, options);
 
-test("what is watched has its title, its kind in words, and a link to its report", async () => {
+test("watched entities have a title, their kind in words, and a link to their report", async () => {
   const tenant = await smallStore();
   const owner = await actAs(service, tenant);
   for (const [type, key] of [
@@ -34,7 +34,7 @@ test("what is watched has its title, its kind in words, and a link to its report
   assert.match((await owner.get("/settings")).text, /4 entries/u);
 });
 
-test("a search shows what can be watched, each with a button, and says what is watched", async () => {
+test("a search shows what can be watched, each with a button, and marks what is watched", async () => {
   const tenant = await smallStore();
   const owner = await actAs(service, tenant);
   const { status, text } = await owner.get(`${PATH}?q=jacket`);
@@ -48,7 +48,7 @@ test("a search shows what can be watched, each with a button, and says what is w
   assert.match(tooLong.text, /Search must be text of at most 200 characters/u);
 });
 
-test("reports lead to the watchlist for who may add, and say what is watched", async () => {
+test("reports link to the watchlist for those who may add, and say what is watched", async () => {
   const tenant = await smallStore();
   const owner = await actAs(service, tenant);
   const viewer = await actAs(service, tenant, "viewer");

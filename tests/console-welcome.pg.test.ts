@@ -12,11 +12,11 @@ import type { Tenant, TenantOptions } from "./support/tenants.ts";
 import { connectShop, rowsOf } from "./support/webhooks.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 
-/** What a person is led to who has no figures yet: the ways on, and the list of what is left to set up. */
+/** What a person without figures sees: the ways to get data, and the list of remaining setup steps. */
 
 let statements: AskedStatements;
 let service: TestService;
-/** Of the first person, who operates the installation. */
+/** Cookie of the first person, who is the operator. */
 let operator: string;
 
 before(async () => {
@@ -34,7 +34,7 @@ async function get(path: string, cookie: string) {
   return { status, location: headers.get("location"), text };
 }
 
-test("an operator without a workspace is led to the ways on, and makes one there", async () => {
+test("an operator without a workspace is redirected to the ways to get data, and creates one there", async () => {
   const home = await get("/", operator);
   assert.deepEqual([home.status, home.location], [303, "/w"]);
   const { text } = await get("/w", operator);
@@ -74,7 +74,7 @@ test("an operator without a workspace is led to the ways on, and makes one there
   ]);
 });
 
-test("others make no workspace, and learn who does", async () => {
+test("others cannot create a workspace, and are told who can", async () => {
   const cookie = await signInAs(service, { name: "Nobody" });
   assert.equal((await get("/", cookie)).location, "/w");
   assert.doesNotMatch((await get("/w", cookie)).text, /New workspace/u);
@@ -91,7 +91,7 @@ test("others make no workspace, and learn who does", async () => {
   assert.equal(rows.length, 0);
 });
 
-test("nobody's request is led to the sign-in, and another site's form is refused", async () => {
+test("a request without a session is redirected to the sign-in, and another site's form is refused", async () => {
   assert.equal((await get("/w", "")).location, "/sign-in");
   const sent = { domain: "three.example", currency: "EUR" };
   assert.equal((await postForm(service, "/w", sent, {})).status, 303);
@@ -105,7 +105,7 @@ test("people who may see the demo find it there", async () => {
   assert.match((await get("/w", cookie)).text, /href="\/w\/demo-store\.example"/u);
 });
 
-/** A workspace, and the answers for each role. */
+/** A workspace with a member of each role. */
 async function workspace(options: TenantOptions = {}) {
   const tenant = await createTenant(service.database, options);
   const members = {
@@ -116,7 +116,7 @@ async function workspace(options: TenantOptions = {}) {
   return { tenant, page, cookieOf: (role: "viewer" | "admin") => members[role].cookie };
 }
 
-test("a workspace that is not ready leads to what makes it so, those who may", async () => {
+test("if a workspace is not ready, those who may are linked to what makes it ready", async () => {
   const at = (tenant: Tenant, path: string): string => `href="/w/${tenant.shopDomain}${path}"`;
   for (const [readiness, ...paths] of [
     ["installing", "/settings/sources/shopify/connect", "/settings/imports", "/settings/sources"],
@@ -136,7 +136,7 @@ test("a workspace that is not ready leads to what makes it so, those who may", a
   }
 });
 
-test("the banner of a source that is out of date leads to what repairs it, those who may", async () => {
+test("the banner of an out-of-date source links those who may to what repairs it", async () => {
   for (const [change, path] of [
     ["status = 'failed'", "/settings/sources/shopify"],
     ["status = 'disconnected'", "/settings/sources/shopify/connect"],

@@ -5,7 +5,7 @@ import { actAs, auditOf } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 
-/** The name of a workspace, and the way to another one. */
+/** The name of a workspace, and switching to another one. */
 
 const tenant = await createTenant(service.database);
 const other = await createTenant(service.database);
@@ -17,7 +17,7 @@ const SETTINGS = "/settings/windows";
 const open = async (address: string, cookie: string): Promise<string> =>
   (await openPage(service, address, cookie)).text;
 
-test("a workspace is called what its admins say, on pages, in lists and in invitations; addresses keep the domain", async () => {
+test("an admin names the workspace: pages, lists and invitations use the name, addresses keep the domain", async () => {
   const name = `Lamps & "More" <i>`;
   const sent = await owner.post(`${DATA}/name`, { display_name: `  ${name} ` });
   assert.deepEqual([sent.status, sent.done], [303, `The workspace is now called ${name}.`]);
@@ -45,7 +45,7 @@ test("a workspace is called what its admins say, on pages, in lists and in invit
   );
 });
 
-test("a name that would break a line, turn it around or hide itself is refused at its field", async () => {
+test("a name that is too long or has line breaks, invisible or direction characters is refused at its field", async () => {
   for (const name of ["a\r\nBcc: x@y.example", "a\u202eb", "a\u200bb", "\u0000", "x".repeat(61)]) {
     const { status, text } = await owner.post(`${DATA}/name`, { display_name: name });
     assert.equal(status, 400, JSON.stringify(name));
@@ -55,7 +55,7 @@ test("a name that would break a line, turn it around or hide itself is refused a
   assert.match((await owner.get(SETTINGS)).text, new RegExp(`class="place"[^>]*>${tenant.shopDomain}<`, "u"));
 });
 
-test("another workspace is opened at the same page and months; what means something here alone is left", async () => {
+test("another workspace opens at the same page and months, without parameters that only apply to this one", async () => {
   const way = async (path: string): Promise<string> => {
     const [, href = ""] = /class="place" href="([^"]+)"/u.exec((await owner.get(path)).text) ?? [];
     const list = await open(href.replaceAll("&amp;", "&"), owner.cookie);
@@ -84,7 +84,7 @@ test("another workspace is opened at the same page and months; what means someth
     assert.ok(["", "/report"].includes((await led(page)) ?? "-"), page);
 });
 
-test("a person of many workspaces searches them and turns pages, and meets nobody else's", async () => {
+test("a person with many workspaces searches and pages through them, and sees nobody else's", async () => {
   const many = await actAs(service, await createTenant(service.database), "viewer", "Many");
   const mine = Array.from({ length: 60 }, (_, n) => `many-${String(n).padStart(2, "0")}.example`);
   const prefix = tenant.shopDomain;

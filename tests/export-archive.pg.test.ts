@@ -16,7 +16,7 @@ import { createTenant, insertRows } from "./support/tenants.ts";
 import { DEFAULT_RETENTION, eventually } from "./support/worker.ts";
 import { readZip } from "./support/zip.ts";
 
-/** Export everything, as the console streams it. */
+/** The export of everything, as the console streams it. */
 
 const PATH = "/settings/data/export";
 const ORDERS = 12_000;
@@ -26,7 +26,7 @@ await seedSmallStore(service.database, tenant.shopKey);
 await service.database.query("update order_document set document = '{\"lines\": []}' where shop_key = $1", [
   tenant.shopKey,
 ]);
-// More than buffers on the way hold, and nothing that is the smaller for being compressed.
+// More than the buffers on the way hold, and incompressible.
 await service.database.query(
   `insert into order_document (shop_key, order_id, document)
    select $1::bigint, 'big ' || n, jsonb_build_object('orderedAt', '2025-01-05T10:00:00.000Z', 'lines', jsonb_build_array(
@@ -61,7 +61,7 @@ async function bytesOf(answer: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The connections that exports hold now. */
+/** The connections that exports currently hold. */
 async function holders(): Promise<{ state: string; is_at_rest: boolean }[]> {
   const { rows } = await service.database.query<{ state: string; is_at_rest: boolean }>(
     `select state, state_change < clock_timestamp() - interval '400 milliseconds' as is_at_rest
@@ -78,7 +78,7 @@ const TABLES = ["products", "variants", "order_lines", "returns", "refunds", "sa
 const OTHERS = ["README.txt", "settings.json", "members.json", "audit.json", "alerts.json"];
 const FILES = [...OTHERS, ...TABLES.map((name) => `store/${name}.csv`)];
 
-test("the archive has all files under fixed names, and holds no secret", async () => {
+test("the archive has all files under fixed names, and contains no secret", async () => {
   await insertRows(service.database, "audit_event", [
     {
       shop_key: tenant.shopKey,
@@ -146,7 +146,7 @@ test("each export is audited with who asked for it and from where", async () => 
   ]);
 });
 
-test("no more is read than is taken, by one export at a time on all servers", async (context: TestContext) => {
+test("an export reads only as fast as its client, and meanwhile every server refuses another of the workspace", async (context: TestContext) => {
   const other = await startBeside(context, service);
   const slow = await openDownload(service.address);
   assert.equal(slow.statusCode, 200);
@@ -168,7 +168,7 @@ test("no more is read than is taken, by one export at a time on all servers", as
   await until(async () => (await holders()).length === 0);
 });
 
-test("a client that takes nothing for long is cut off, and its connection is free", async () => {
+test("a client that stops reading is disconnected, and the export's connection is released", async () => {
   const { database } = service.installation;
   const exporting = openConnections(service.databaseUrl);
   const workspace = await requireWorkspace(database, tenant.shopDomain);
@@ -187,7 +187,7 @@ test("a client that takes nothing for long is cut off, and its connection is fre
   await exporting.close();
 });
 
-test("a client that goes away ends the export, and another one may begin", async () => {
+test("a client that disconnects ends the export, and another one may begin", async () => {
   const leaving = await openDownload(service.address);
   await until(async () => (await holders()).length === 1);
   leaving.destroy();
@@ -197,7 +197,7 @@ test("a client that goes away ends the export, and another one may begin", async
   readZip(Buffer.from(await next.arrayBuffer()));
 });
 
-test("an export whose database is lost is cut off, not ended as if it were whole", async () => {
+test("an export whose database is lost is aborted, not ended as if it were complete", async () => {
   const slow = await openDownload(service.address);
   await until(async () => (await holders()).some(({ state }) => state === "idle in transaction"));
   await service.database.query(

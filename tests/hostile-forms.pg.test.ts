@@ -10,7 +10,7 @@ import { send } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 
-/** Every form and page takes any text under any name, or refuses it: none of it is an error of the service. */
+/** Every form and page accepts or refuses any text under any name: none causes an error of the service. */
 
 const tenant = await createSmallStore(service.database);
 
@@ -74,24 +74,24 @@ async function sendAll(pathOf: (value: string) => string, names: readonly string
 }
 
 for (const form of ACTIONS) {
-  // Whoever leaves is gone; an export has no fields, and this store's orders are no documents.
+  // Leaving would end the test; an export has no fields; this store has no order documents.
   if (form.takes === "bytes" || form.name === leaveWorkspace.name || form.name === exportWorkspace.name)
     continue;
   const { input = {} } = form.right as typeof form.right & { input?: Fields };
   const address = `/w/${tenant.shopDomain}${form.path}`;
 
-  test(`${form.name} takes or refuses whatever it is sent`, async () => {
+  test(`${form.name} accepts or refuses any values`, async () => {
     const names = Object.keys(input);
     await sendAll(() => address.replace(":source", "shipstation").replaceAll(/:\w+/gu, "1"), names);
     if (form.path.includes(":")) await sendAll((value) => address.replaceAll(/:\w+/gu, value), names);
   });
 }
 
-test("so do the forms outside workspaces", async () => {
+test("forms outside workspaces accept or refuse any values", async () => {
   for (const [path, names] of Object.entries(OWN_FORMS)) await sendAll(() => path, names);
 });
 
-test("every page takes or refuses a value that is the name of a member of every object", async () => {
+test("every page accepts or refuses names of members that every object has", async () => {
   const found: string[] = [];
   for (const page of [...PAGES, ...SETTINGS]) {
     for (const name of page.takes) {

@@ -19,7 +19,7 @@ import type { Claims, Started, StubProvider } from "./support/stub-provider.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
-/** Single sign-on at a provider that answers late, without end, or of an earlier sign-in; its wrong answers are in single-sign-on.pg.test.ts. */
+/** Single sign-on at a provider that answers late, endlessly, or for an earlier sign-in; single-sign-on.pg.test.ts tests wrong answers. */
 
 let provider: StubProvider;
 let tenant: Tenant;
@@ -43,7 +43,7 @@ async function comeBack(started: Started, account: Claims): Promise<WireAnswer> 
 
 const signIn = async (account: Claims): Promise<WireAnswer> => comeBack(await beginAt(service), account);
 
-test("an answer of more than a megabyte is refused, and read no further", async () => {
+test("an answer of more than a megabyte is refused, and the rest is not read", async () => {
   await invite("Large", "large@acme.example");
   const account = { sub: "large", email: "large@acme.example" };
   assert.match(sentenceOf(await signIn({ ...account, more: "x".repeat(1_000_000) })), /is not valid/u);
@@ -66,7 +66,7 @@ test("a confirmation counts from the sign-in at the provider, not from its answe
   );
 });
 
-test("a provider that leads on to another address is not followed there, and its words are not shown", async (context) => {
+test("a provider's redirect is not followed, and its text is not shown", async (context) => {
   const other = await startStubProvider();
   const { token_endpoint: own } = provider.metadata;
   const leading = createServer((_request, response) => {
@@ -133,7 +133,7 @@ test("a sign-out at another provider than the one of the session takes no token 
 const linkedSubjects = async (subject: string): Promise<number> =>
   (await service.database.query("select from provider_account where subject = $1", [subject])).rows.length;
 
-test("linking needs a new sign-in at the provider, where that says when, however the browser was sent there", async () => {
+test("linking needs a new sign-in at the provider, if it states the time, however the browser was sent there", async () => {
   const cookie = await signInAs(service, { name: "Lingering" });
   const link = async (account: Claims): Promise<WireAnswer> =>
     comeBack(await beginAt(service, "/sign-in/provider", cookie, { next: "/me" }), account);
@@ -146,7 +146,7 @@ test("linking needs a new sign-in at the provider, where that says when, however
   assert.equal(await linkedSubjects("lingering"), 1);
 });
 
-test("an account that was unlinked during a confirmation is not linked again without a fresh one", async () => {
+test("an account that was unlinked during a confirmation is not linked again without a new one", async () => {
   const cookie = await signInAs(service, { name: "Unlinked" });
   const begin = (next: string): Promise<Started> => beginAt(service, "/sign-in/provider", cookie, { next });
   await comeBack(await begin("/me"), { sub: "unlinked" });

@@ -34,12 +34,12 @@ const rows = lines.slice(
 const namesIn = (text: string): string[] =>
   [...text.matchAll(/`([A-Za-z_]+)`/gu)].map(([, name = ""]) => name);
 
-test("every table is named once, and none that is not there", async () => {
+test("the document names every table once, and no other", async () => {
   const named = rows.flatMap((row) => namesIn(row.split("|")[1] ?? ""));
   assert.deepEqual(named.toSorted(), (await listTables(service.installation.database)).toSorted());
 });
 
-test("every setting is named, and is an option", () => {
+test("the document names every setting, and each is an option", () => {
   const settings = rows.flatMap((row) => namesIn(row.split("|")[4] ?? ""));
   const options = OPTION_HELP.map(({ name }) => name).filter((name) => name.startsWith("KEEP_"));
   assert.deepEqual([...new Set(settings)].toSorted(), options.toSorted());

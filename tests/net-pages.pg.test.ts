@@ -12,7 +12,7 @@ import type { Tenant, TenantOptions } from "./support/tenants.ts";
 import { connectShop } from "./support/webhooks.ts";
 import { before, use } from "./support/use.ts";
 
-/** What each page of the console shows: in every state, by right, and after each of its forms. A file of tests/net/pages/ each. */
+/** What each page of the console shows: in every state, by right, and after each of its forms. The snapshots are in tests/net/pages/. */
 
 const SMALL_STORE_VIEWS = [
   "/settings/windows?primary_window_days=60&min_sold_units=5",
@@ -58,10 +58,10 @@ const ENTRANCE = [
   "/operator/people",
 ];
 
-/** Bad input, a form each, and then what is done, in this order; `:names` stand for the id of what the store has. */
+/** Forms in this order: one with invalid input for each, then valid ones; `:names` stand for ids of the store. */
 const FORMS = readLines("forms.txt").map((line) => line.split(" "));
 
-/** Pages that show what was done. */
+/** Pages that show the result. */
 const AFTERWARDS = ["tokens", "members", "sources", "notifications", "imports", "audit", "plan"];
 
 /** Statements that find what `:names` stand for. */
@@ -80,7 +80,7 @@ const IDS: Readonly<Record<string, string>> = {
 
 const service = use(startTestService);
 let store: Tenant;
-/** By file, what its pages show. */
+/** What the pages of each file show. */
 const sections = new Map<string, string[]>();
 
 before(async () => {
@@ -92,7 +92,7 @@ before(async () => {
   await connectShop(service, store.shopKey, "shop-of-forms.myshopify.com");
 });
 
-test("pages of figures, and every state of them", async () => {
+test("pages of figures, in every state", async () => {
   const { states, cookie, emptyCookie, smallStore } = await createPageStates(service, store);
   for (const { path } of PAGES) {
     await see({ title: path || "overview", path: smallStore + path, cookie, hasFrame: true });
@@ -126,7 +126,7 @@ test("pages of settings, by role and state", async () => {
   }
 });
 
-test("what follows on every form", async () => {
+test("the page after every form", async () => {
   const { cookie } = await actAs(service, store, "owner", "Refused");
   const doer = await actAs(service, store, "owner", "Doer");
   for (const [kind = "", path = "", body = ""] of FORMS) {
@@ -137,7 +137,7 @@ test("what follows on every form", async () => {
   }
 });
 
-test("a form that needs a proof, after ten minutes", async () => {
+test("a form that needs a recent confirmation, after ten minutes", async () => {
   const { cookie } = await actAs(service, store, "owner", "Stale");
   await service.database.query(
     "update console_session set proved_at = now() - interval '11 min' where user_id = (select user_id from console_user where name = 'Stale')",
@@ -160,14 +160,14 @@ test("pages of operators", async () => {
   }
 });
 
-test("all that is what it was", async (context) => {
+test("all snapshots are unchanged", async (context) => {
   for (const [file, shown] of sections) {
     await context.test(file, () => matchSnapshot(`pages/${file}.txt`, withoutVarying(shown.join("\n"))));
   }
   assert.deepEqual(snapshotsIn("pages"), [...sections.keys()].map((file) => `${file}.txt`).toSorted());
 });
 
-test("the words of the audit for every event", async () => {
+test("the audit's text for every event", async () => {
   const { text } = await (await actAs(service, store)).get("/settings/audit");
   const options = /<select[^>]*name="action"[^>]*>(.*?)<\/select>/su.exec(text)?.[1] ?? "";
   const words = [...options.matchAll(/<option\s+value="([^"]+)"[^>]*>([^<]*)</gu)].map(([, name, said]) => [
@@ -211,7 +211,7 @@ async function send(kind: string, cookie: string, path: string, body: string): P
   await see({ title: `${title}, followed`, file, path: next, cookie: `${cookie}; ${cookieOf(sent)}` });
 }
 
-/** Pages with the same beginning of their address share a file. */
+/** Pages whose addresses begin alike share a file. */
 function fileOf(path: string): string {
   const [, , , ...rest] = (path.split("?")[0] ?? "").split("/");
   return rest.slice(0, 2).join("-") || "overview";

@@ -86,7 +86,7 @@ test("workspaces: search, plan, readiness, use, and pages by domain", async () =
   assert.match(await textOf(`/operator?q=${tenants[0]?.shopDomain}`), /<td class="text">14<\/td>/u);
 });
 
-test("a workspace's plan and billing are set as the command does; what is left as it is stays", async () => {
+test("a workspace's plan and billing are set as by the command; unchanged fields stay", async () => {
   const page = await textOf(`/operator/workspace?domain=${domain}`);
   assert.match(page, /Unchanged: ready/u);
   const saved = await post("/workspace", { domain, plan: "", billing: "inactive", readiness: "" });
@@ -176,7 +176,7 @@ test("health shows what fires, and the age of the newest backup", async () => {
   assert.match(page, /ReturnsNoWorker/u);
 });
 
-test("whoever is no operator any more is refused with the next request", async () => {
+test("a former operator is refused with the next request", async () => {
   const cookie = await signInAs(service, { name: "Second operator" });
   const set = (value: boolean) =>
     service.database.query("update console_user set is_operator = $1 where name = 'Second operator'", [

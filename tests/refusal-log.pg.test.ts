@@ -16,7 +16,7 @@ const ALERTS = "/api/v1/alerts";
 
 type Line = Record<string, unknown> & { level: number };
 
-/** The line of a request; it is written when its answer is on its way. */
+/** The log line of a request, which may be written after its answer is sent. */
 async function lineOf(requestId: string, message = "request"): Promise<Line> {
   for (;;) {
     const lines = service.logs
@@ -65,7 +65,7 @@ test("an invalid token is not logged", async () => {
   assert.ok(!service.logs.join("").includes("hunter2"));
 });
 
-test("a request that is answered says neither a reason nor an address", async () => {
+test("the line of a successful request has neither a reason nor an address", async () => {
   const { token } = await createTenant(service.database);
   await service.call(ALERTS, { token, headers: { "x-request-id": "answered" } });
   const line = await lineOf("answered");
@@ -93,7 +93,7 @@ test("a refused MCP call is logged with its reason", async () => {
   assert.match(String(line["reason"]), /^Send your API token/u);
 });
 
-test("an upload that breaks off is no error of ours", async () => {
+test("an interrupted upload is not logged as an error", async () => {
   const { hostname, port } = new URL(service.address);
   const socket = connect(Number(port), hostname);
   await once(socket, "connect");
@@ -116,7 +116,7 @@ test("an upload that breaks off is no error of ours", async () => {
   );
 });
 
-test("a database that is away is one line a second in the log, not a stack for each request", async (context) => {
+test("an unreachable database is logged once a second, without a stack for each request", async (context) => {
   const limited = await createTenant(service.database);
   const url = new URL(service.databaseUrl);
   const proxy = await startFaultProxy(Number(url.port));
@@ -162,7 +162,7 @@ async function enter(
   return response;
 }
 
-test("sign-ins, sign-outs, failures and refusals are logged, and no line holds a secret", async () => {
+test("sign-ins, sign-outs, failures and refusals are logged, and no line contains a secret", async () => {
   const link = await makeUserLink(service, { name: "Logged" });
   const cookie = cookieOf(await enter("entered", link.secret));
   const signedIn = await lineOf("entered", "signed in");
@@ -198,7 +198,7 @@ test("sign-ins, sign-outs, failures and refusals are logged, and no line holds a
   assert.ok(!written.includes("Logged"), "names are not logged");
 });
 
-test("what fails in the database is a page with the request's id, and the log holds no secret", async () => {
+test("a failure in the database gives a page with the request's id, and the log contains no secret", async () => {
   const { secret } = await makeUserLink(service, { name: "Unlucky" });
   await service.database.query("alter table console_session rename to console_session_away");
   try {
@@ -214,9 +214,9 @@ test("what fails in the database is a page with the request's id, and the log ho
   assert.equal((await enter("again", secret)).status, 303, "the link was not used up");
 });
 
-test("an address that posts more than thirty links a minute waits, whatever it posts", async () => {
+test("an address that posts more than thirty links a minute is refused, whatever it posts", async () => {
   let status = 403;
-  // Of 61 posts some minute has more than thirty, also when the minute ends between them.
+  // Of 61 posts, more than thirty are in one minute, even if a minute ends between them.
   for (let sent = 0; sent < 61 && status === 403; sent++) {
     const response = await postForm(service, "/enter", { secret: "" }, { "x-request-id": `post-${sent}` });
     status = response.status;

@@ -26,7 +26,7 @@ import { loginUrl } from "../src/store/roles.ts";
 import { REFUSED, attempt, connectAs, runRolesFile, surprisesOf } from "./support/roles.ts";
 import { makeFolder } from "./support/folder.ts";
 
-/** With which logins a process starts, and with which it does not (docs/operating/secure.md). */
+/** The logins with which a process starts, and those that it refuses (docs/operating/secure.md). */
 let testDatabase: TestDatabase;
 let owner: pg.Pool;
 const folder = makeFolder();
@@ -36,7 +36,7 @@ let embedded: EmbeddedDatabase | undefined;
 before(async () => {
   testDatabase = await createTestDatabase();
   owner = openTestPool(testDatabase.url);
-  // The database's own user passes through when this runs as root.
+  // When this runs as root, the database runs as another user, who must be able to enter the folder.
   chmodSync(folder, 0o711);
 });
 
@@ -120,7 +120,7 @@ describe("A server refuses, in one sentence,", () => {
     }
   });
 
-  test("the worker's login alone, which is enough for a worker", async () => {
+  test("only the worker's login, which is enough for a worker", async () => {
     const none = { DATABASE_READER_URL: "", DATABASE_ADMISSION_URL: "", DATABASE_URL: "" };
     assert.match(
       (await refusal(none)) ?? "",
@@ -134,7 +134,7 @@ describe("A server refuses, in one sentence,", () => {
   });
 });
 
-test("server and worker need no owner, and what does need one says so", async (context) => {
+test("server and worker do not need the owner's login; commands that do say so", async (context) => {
   const environment = {
     ...roleEnvironment(testDatabase.url),
     RETURNS_SECRET: TEST_SECRET,
@@ -167,7 +167,7 @@ test("server and worker need no owner, and what does need one says so", async (c
   );
 });
 
-test("doctor says that rights or views are missing, also by the worker's login", async () => {
+test("doctor reports missing rights or views, also with the worker's login", async () => {
   const schemaBy = async (url: string): Promise<unknown> => {
     const { stdout } = await runCommand(["doctor", "--json"], {
       DATABASE_URL: url,
@@ -189,7 +189,7 @@ test("doctor says that rights or views are missing, also by the worker's login",
   }
 });
 
-test("a backup by the worker's login holds every number that one by the owner's holds", async (context) => {
+test("a backup with the worker's login has the same sequence values as one with the owner's", async (context) => {
   const own = await createPlainDatabase();
   context.after(() => own.drop());
   await execute(
@@ -207,7 +207,7 @@ test("a backup by the worker's login holds every number that one by the owner's 
   assert.deepEqual(await sequencesBy(asRole(own.url, "worker")), await sequencesBy(own.url));
 });
 
-/** Only the worker may make temporary tables, and nobody large objects or tables, nor enter the databases of the system. */
+/** Only the worker may create temporary tables; no role may create large objects or tables, or connect to the system's databases. */
 async function assertClosed(urlOf: (role: DatabaseRole) => string): Promise<void> {
   for (const role of ROLES) {
     for (const name of ["postgres", "template1"])
@@ -228,7 +228,7 @@ async function assertClosed(urlOf: (role: DatabaseRole) => string): Promise<void
   }
 }
 
-/** As on a server that never had them. */
+/** Makes the server as if it never had the roles. */
 async function dropRoles(url: string): Promise<void> {
   for (const name of ROLES.flatMap((role) => [groupOf(role), loginOf(role)]))
     await execute(url, `drop owned by ${name}; drop role ${name}`);
@@ -242,7 +242,7 @@ describe("The embedded server", () => {
     return installation;
   };
 
-  test("has the roles from its first start, with nothing more to keep, also for two processes at once", async (context) => {
+  test("has the roles from its first start, without further files, also for two processes at once", async (context) => {
     const [first, second] = await Promise.all([open(context), open(context)]);
     embedded = await joinEmbedded({ dataFolder: join(folder, "embedded"), log: () => {} });
     await migrateInstallation(first, () => {});
@@ -270,7 +270,7 @@ describe("The embedded server", () => {
     }
   });
 
-  test("keeps the passwords of its roles from each other", async (context) => {
+  test("gives each role its own password", async (context) => {
     const { roleUrls, databaseUrl } = await open(context);
     const words = [databaseUrl, ...Object.values(roleUrls)].map((url) => new URL(url).password);
     assert.equal(new Set(words).size, ROLES.length + 1);
@@ -287,10 +287,10 @@ describe("The embedded server", () => {
   });
 });
 
-/** Of a server of one's own, whose administrator runs deploy/roles.sql. */
+/** Passwords for an external server, whose administrator runs deploy/roles.sql. */
 const passwords = { worker_password: "w'w", admission_password: "a:a", reader_password: "r" };
 
-test("deploy/roles.sql and a migration give the roles their rights on a server of one's own", async (context) => {
+test("deploy/roles.sql and a migration give the roles their rights on an external server", async (context) => {
   const server = await joinEmbedded({ dataFolder: join(folder, "embedded"), log: () => {} });
   context.after(() => server.release());
   await dropRoles(server.url);
@@ -316,7 +316,7 @@ test("deploy/roles.sql and a migration give the roles their rights on a server o
   }
 });
 
-/** By pool, as whom it connects. */
+/** The login of each pool. */
 async function namesOf(installation: Installation): Promise<Record<string, string>> {
   const databases = await openServingDatabases(
     readConfig({ RETURNS_DATA_DIR: installation.dataFolder, DATABASE_CONNECTIONS: "2" }),

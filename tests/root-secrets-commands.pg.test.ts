@@ -10,14 +10,14 @@ import { execute } from "./support/server.ts";
 import { makeFolder } from "./support/folder.ts";
 import { before, useDatabase } from "./support/use.ts";
 
-/** Root secrets of commands, as operators type them. Every secret here is a canary: no output may hold one. */
+/** Root secrets and commands, as operators type them. Every secret here is a canary: no output may contain one. */
 
 const CANARIES = ["CANARY-one-qwrtzplkjhg-abcdefghijkl", "CANARY-two-qwrtzplkjhg-abcdefghijkl"] as const;
 const [FIRST, SECOND] = CANARIES;
 const OTHER = "CANARY-other-qwrtzplkjhg-abcdefghij";
 const DOMAIN = "secrets.example";
 const CREATE_WORKSPACE = ["workspace", "create", "--domain", DOMAIN, "--currency", "EUR", "--plan", "scale"];
-/** Needs the keys. */
+/** A command that needs the keys. */
 const CREATE_TOKEN = ["token", "create", "--workspace", DOMAIN, "--name", "n", "--scopes", "read:dashboard"];
 
 const database = useDatabase();
@@ -72,7 +72,7 @@ async function secretCheck(
   return checks.find(({ name }) => name === "secret");
 }
 
-test("looking makes nothing; the first use makes the keys", async () => {
+test("commands that only read create nothing; the first use creates the keys", async () => {
   assert.equal((await secretCheck(withFile("first")))?.message, "in use from the first start on");
   assert.equal(await countSecrets(), 0);
   assert.equal(existsSync(dataFolder), false, "no secret was made");
@@ -81,7 +81,7 @@ test("looking makes nothing; the first use makes the keys", async () => {
   assert.equal((await secretCheck(withFile("first")))?.message, "the only one that opens the keys");
 });
 
-test("without a secret a used database is refused, and no stray secret is made", async () => {
+test("without a secret a used database is refused, and no secret is created", async () => {
   const sentence =
     /^No secret is set, and this database has one: set RETURNS_SECRET, or use the data folder/u;
   await refused(CREATE_TOKEN, sentence, environment({}));
@@ -125,7 +125,7 @@ test("another secret is refused by everything that needs the keys, and changes n
   assert.equal(await countSecrets(), 1);
 });
 
-test("a list rotates the secret, and doctor says what is left to do", async () => {
+test("a list of secrets rotates the secret, and doctor says what is left to do", async () => {
   writeFileSync(join(folder, "both"), `${SECOND},\n${FIRST}\n`, { mode: 0o600 });
   writeFileSync(join(folder, "weak"), `${"changeme".repeat(8)},${FIRST}\n`, { mode: 0o600 });
   await refused(CREATE_TOKEN, /^The new secret must be random, such as/u, withFile("weak"), 2);
@@ -147,7 +147,7 @@ test("a list rotates the secret, and doctor says what is left to do", async () =
   }
 });
 
-test("the file of a data folder is a list, too", async () => {
+test("the secret file of a data folder may also be a list", async () => {
   mkdirSync(dataFolder);
   const file = join(dataFolder, "secret");
   writeFileSync(file, `${OTHER},${SECOND}\n`, { mode: 0o600 });
@@ -157,7 +157,7 @@ test("the file of a data folder is a list, too", async () => {
   await refused(CREATE_TOKEN, /^The secret is not one of this database's/u, withFile("second"));
 });
 
-test("the audit has what was added and removed; no secret is in it, in the database or in any output", async () => {
+test("the audit has additions and removals; no secret is in it, in the database or in any output", async () => {
   const events = await rowsIn<{ action: string; actor: string; detail: unknown }>(
     database.url,
     "select action, actor, detail from identity_event where action like 'secret.%' order by happened_at",

@@ -37,8 +37,8 @@ test("no connection of the service compiles statements, whatever the server's de
   });
 });
 
-/** Citus itself is no package of this project: its function of that name, and its catalogue, are what tell it. */
-test("Citus plans a request's statements with their values; it has no nodes before the tables are distributed", async () => {
+/** Citus is not installed with this project: a function of its name and its catalogue make the service see one. */
+test("on Citus a request's statements are planned with their values; before the tables are distributed there are no nodes", async () => {
   await execute(
     testDatabase.url,
     "create function create_distributed_table(t regclass, c text) returns void return null",
@@ -55,7 +55,7 @@ test("Citus plans a request's statements with their values; it has no nodes befo
   });
 });
 
-test("requests and exports read views of one shop, and nothing when they name none", async () => {
+test("requests and exports read views of one shop, and nothing without a shop", async () => {
   await withServingDatabases(async ({ reading, exporting, console: ofConsole }) => {
     const read = { name: "read_entities", text: "select count(*)::integer as count from entity" };
     for (const database of [reading, exporting]) {
@@ -67,7 +67,7 @@ test("requests and exports read views of one shop, and nothing when they name no
   });
 });
 
-test("a server does not start where a connection loses the views", async () => {
+test("a server does not start if a connection loses the views", async () => {
   const { DATABASE_READER_URL: url = "" } = serviceEnvironment(testDatabase.url);
   const lossy = Object.assign(new URL(url), { search: "?options=-cjit%3Doff" }).href;
   await assert.rejects(
@@ -76,7 +76,7 @@ test("a server does not start where a connection loses the views", async () => {
   );
 });
 
-test("a server does not start where a migration was cut off before it made the views", async () => {
+test("a server does not start if a migration was interrupted before it created the views", async () => {
   const serve = (): Promise<void> => withServingDatabases(async () => {});
   for (const change of ["drop schema one_shop cascade", "drop view one_shop.cohort"]) {
     await execute(testDatabase.url, change);

@@ -8,14 +8,14 @@ import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, createTokenOf } from "./support/tenants.ts";
 
-/** What is changed in the console of one server counts for the next request and page at another one. */
+/** Changes in the console of one server take effect with the next request and page on another. */
 
 const second = await startServerProcess({ after }, service.databaseUrl);
 
 const ALERTS = "/api/v1/alerts";
 const TOKEN = /rta_live_[0-9A-Za-z]{65}/gu;
 
-test("a token that is revoked, or rotated without overlap", async () => {
+test("revoking a token, and rotating it without overlap", async () => {
   const tenant = await createTenant(service.database);
   const owner = await actAs(service, tenant);
   const [revoked, rotated, kept] = await Promise.all(
@@ -42,7 +42,7 @@ test("a token that is revoked, or rotated without overlap", async () => {
   assert.deepEqual([overlapped.status, await statuses()], [200, [401, 401, 200]]);
 });
 
-test("the form of a token that is sent to both makes one token", async () => {
+test("a form sent to both creates one token", async () => {
   const tenant = await createTenant(service.database);
   const { cookie } = await actAs(service, tenant);
   const fields = { request_key: randomUUID(), name: "only one", scopes: "read:alerts", expires: "90d" };
@@ -71,7 +71,7 @@ test("the form of a token that is sent to both makes one token", async () => {
   assert.equal(page.match(TOKEN), null);
 });
 
-test("a return window that is saved", async () => {
+test("saving a return window", async () => {
   const tenant = await createSmallStore(service.database);
   const owner = await actAs(service, tenant);
   const path = "/settings/windows";

@@ -22,7 +22,7 @@ import type { Answer, Claims, Started, StubProvider } from "./support/stub-provi
 import { startBeside, startTestService, type TestService, type WireAnswer } from "./support/service.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 
-/** Single sign-on over HTTP, against a provider that answers what a test tells it to (decision 0075). */
+/** Single sign-on over HTTP, against a provider with answers set by the test (decision 0075). */
 
 let provider: StubProvider;
 let issuer = "";
@@ -59,7 +59,7 @@ const invite = (name: string, email: string, workspace = tenant): Promise<string
 
 const get = (path: string, cookie: string): Promise<WireAnswer> => openPage(service, path, cookie);
 
-test("an invitation that names a verified address links the account at its first sign-in; then the account alone counts", async () => {
+test("an invitation with a verified address links the account at its first sign-in; afterwards only the account counts", async () => {
   const id = await invite("Ada", "Ada@Acme.example");
   const account = { sub: "ada", email: "ada@acme.example" };
   const first = await signIn(account);
@@ -88,7 +88,7 @@ test("an invitation that names a verified address links the account at its first
   ]);
 });
 
-test("what the browser is sent with: code flow, PKCE, state, nonce, the registered address", async () => {
+test("the request to the provider has code flow, PKCE, state, nonce and the registered address", async () => {
   const { url, state, nonce } = await begin();
   const { searchParams: query } = url;
   assert.equal(url.origin + url.pathname, `${issuer}/authorize`);
@@ -208,18 +208,18 @@ for (const [name, { answer, change, isOther, sentence }] of Object.entries(REFUS
   });
 }
 
-test("a subject that the database would not keep as it is, or not tell from another, is refused", async () => {
+test("a subject that the database would change or confuse with another is refused", async () => {
   for (const sub of ["a\0", "\ud800", "x".repeat(256)])
     assert.match(sentenceOf(await signIn({ sub })), /is not valid/u);
 });
 
-test("a clock that is 25 seconds off is fine", async () => {
+test("a clock that is 25 seconds off is accepted", async () => {
   await invite("Skew", "skew@acme.example");
   const late = { iat: now() - 325, exp: now() - 25, auth_time: now() + 25 };
   assert.equal((await signIn({ sub: "skew", email: "skew@acme.example", ...late })).status, 303);
 });
 
-test("a code works once, and the browser that began has one try", async () => {
+test("a code works once, and the browser that began the sign-in has one try", async () => {
   await invite("Twice", "twice@acme.example");
   const account = { sub: "twice", email: "twice@acme.example" };
   const started = await begin();
@@ -237,7 +237,7 @@ test("another browser, another sign-in of the same browser, and a changed cookie
   }
 });
 
-test("claims may come from the UserInfo endpoint, of the same subject alone", async () => {
+test("claims may come from the UserInfo endpoint, if for the same subject", async () => {
   await invite("Info", "info@acme.example");
   const token = { sub: "info", email: undefined, email_verified: undefined };
   const other = await begin();
@@ -294,7 +294,7 @@ async function linkAccount(cookie: string, account: Claims): Promise<WireAnswer>
   return comeBack(started);
 }
 
-test("who is signed in links their account, and unlinks it; an account has one person, and a person one account", async () => {
+test("a signed-in person links and unlinks an account; an account has one person, and a person one account", async () => {
   const cookie = await signInAs(service, { name: "Linker" });
   const account = { sub: "linker", email: "linker@acme.example" };
   assert.equal((await linkAccount(cookie, account)).headers.get("location"), "/me");
@@ -315,7 +315,7 @@ test("who is signed in links their account, and unlinks it; an account has one p
   assert.match(sentenceOf(await signIn(account)), /not linked to anybody/u);
 });
 
-test("linking asks for a fresh confirmation, and is done by the person who began it", async () => {
+test("linking needs a recent confirmation, and must be completed by the person who began it", async () => {
   const cookie = await signInAs(service, { name: "Stale" });
   const started = await begin("/sign-in/provider", cookie, { next: "/me" });
   const age =
@@ -369,7 +369,7 @@ test("a confirmation needs a new sign-in at the provider, with the person's own 
   assert.doesNotMatch((await get("/me", sessionOf(response))).text, /Confirm your identity/u);
 });
 
-test("a session at the provider that is old, or of unknown age, is no fresh proof", async () => {
+test("an old session at the provider, or one of unknown age, does not count as a confirmation", async () => {
   await invite("Old", "old@acme.example");
   const account = { sub: "old", email: "old@acme.example" };
   for (const [authTime, isFresh] of [
@@ -384,7 +384,7 @@ test("a session at the provider that is old, or of unknown age, is no fresh proo
   }
 });
 
-test("the group of operators makes an operator of the session alone", async () => {
+test("membership in the operators' group makes only the session an operator's", async () => {
   const id = await invite("Group", "group@acme.example");
   const account = { sub: "group", email: "group@acme.example" };
   const isOperator = async (groups: unknown): Promise<boolean> => {
@@ -406,7 +406,7 @@ test("the group of operators makes an operator of the session alone", async () =
   assert.deepEqual(rows, [{ is_operator: false }]);
 });
 
-test("who has left the group is no operator after a confirmation at the provider, which makes none either", async () => {
+test("a person who left the group is no operator after a confirmation, and a confirmation makes nobody an operator", async () => {
   await invite("Left", "left@acme.example");
   const account = { sub: "left", email: "left@acme.example" };
   const confirm = async (session: string, groups: string[]): Promise<string> => {
@@ -429,7 +429,7 @@ test("who has left the group is no operator after a confirmation at the provider
   assert.equal(await statusOf(await confirm(again, ["ops"])), 200);
 });
 
-test("a recovery link unlinks the account; an operator's link may name an address of somebody who exists", async () => {
+test("a recovery link unlinks the account; an operator's link may name the address of an existing person", async () => {
   const cookie = await signInAs(service, { name: "Recovered" });
   await linkAccount(cookie, { sub: "recovered" });
   const { database } = service.installation;
@@ -459,7 +459,7 @@ test("a recovery link unlinks the account; an operator's link may name an addres
   assert.equal((await signIn({ sub: "recovered", email: "r@acme.example" })).status, 303);
 });
 
-test("signing out also leads to the provider's own sign-out, for a session that began there", async () => {
+test("signing out of a session that began at the provider also redirects to the provider's sign-out", async () => {
   await invite("Leaver", "leaver@acme.example");
   const session = sessionOf(await signIn({ sub: "leaver", email: "leaver@acme.example" }));
   const left = await postForm(service, "/sign-out", {}, { cookie: session });
@@ -480,7 +480,7 @@ test("signing out also leads to the provider's own sign-out, for a session that 
   assert.equal(byLink.headers.get("location"), "/sign-in");
 });
 
-test("after thirty failures from one address, an answer of a sign-in that began here still counts", async () => {
+test("after thirty failures from one address, the answer of a sign-in that began here is still accepted", async () => {
   await invite("Crowd", "crowd@acme.example");
   const junk = () =>
     fetch(`${service.address}/sign-in/provider/callback?code=x&state=y`, {
@@ -516,7 +516,7 @@ async function elsewhere(
   }
 }
 
-test("a service starts while its provider is down, says so to who signs in, and asks it nothing for the page", async (context) => {
+test("a service starts while its provider is down, says so at the sign-in, and shows its page without a request to it", async (context) => {
   provider.isDown = true;
   await elsewhere(context, {}, async () => {
     assert.match((await get("/sign-in", "")).text, /Sign in with Acme/u);
@@ -539,7 +539,7 @@ test("the account of an issuer that the option names with another slash is shown
   });
 });
 
-test("a provider that takes the secret in the form alone gets it there", async (context) => {
+test("a provider that accepts the secret only in the form gets it there", async (context) => {
   await elsewhere(context, { token_endpoint_auth_methods_supported: ["client_secret_post"] }, async () => {
     const started = await begin();
     provider.next = { claims: claimsFor(started) };
@@ -549,7 +549,7 @@ test("a provider that takes the secret in the form alone gets it there", async (
   });
 });
 
-test("metadata of many tenants, of another issuer, or with no address for browsers is refused", async (context) => {
+test("metadata for many tenants, of another issuer, or without an address for browsers is refused", async (context) => {
   for (const change of [
     { issuer: `${issuer}/{tenantid}` },
     { issuer: "https://evil.example" },

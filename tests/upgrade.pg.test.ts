@@ -17,12 +17,12 @@ import { execute } from "./support/server.ts";
 import { openTestPool, startOn } from "./support/service.ts";
 import { useDatabase } from "./support/use.ts";
 
-/** By token of the database of 0.2.0 the answers of 0.2.0, by endpoint. */
+/** The answers of 0.2.0 for each token of its database, by endpoint. */
 const ANSWERS = JSON.parse(readFileSync(join(import.meta.dirname, "upgrade/0.2.0.json"), "utf8")) as Record<
   string,
   Record<string, unknown>
 >;
-/** Columns that tables of 0.2.0 have got since. */
+/** Columns added to tables of 0.2.0 since. */
 const ADDED_COLUMNS = ["entity_sold_units"];
 const MIGRATIONS_OF_0_2_0 = OF_0_2_0.match(/(?<=^\('\d+', ')\d{4}_\w+(?=')/gmu) ?? [];
 
@@ -38,7 +38,7 @@ async function onDatabaseOf020(work: (url: string) => Promise<void>): Promise<vo
   }
 }
 
-/** What every token of the database of 0.2.0 is answered by a service on this one. */
+/** The answers of a service on this database for every token of the database of 0.2.0. */
 async function answersOf(url: string): Promise<unknown> {
   const service = await startOn({ url, drop: async () => {} }, {});
   try {
@@ -46,7 +46,7 @@ async function answersOf(url: string): Promise<unknown> {
     for (const token of Object.keys(ANSWERS)) {
       const own: Record<string, unknown> = (answers[token] = {});
       for (const endpoint of ENDPOINTS) {
-        // Rows of entities had every member then.
+        // In 0.2.0 rows of entities had every member.
         const params = {
           ...leastParameters(endpoint),
           ...(endpoint.name === "entities" && { fields: "all" }),
@@ -76,7 +76,7 @@ test("a database of 0.2.0 is adopted: schema, rights and views of a new one, its
     const applied = await pool.query("select name, works_with from schema_migration order by id");
     const names = applied.rows.map(({ name }: { name: string }) => name);
     assert.deepEqual(names, [...MIGRATIONS_OF_0_2_0, ...(await knownMigrations())]);
-    // By these servers of 0.2.0 stay ready.
+    // These markers keep servers of 0.2.0 ready.
     const adopted = applied.rows.slice(MIGRATIONS_OF_0_2_0.length) as { works_with: string }[];
     assert.ok(adopted.every((row) => row.works_with === MIGRATIONS_OF_0_2_0.at(-1)));
     await migrate({ url });
@@ -142,7 +142,7 @@ test("an older database, and its backup, is refused with the version to go throu
     assert.deepEqual(await schemaOf(url), schema);
   }));
 
-test("a level is told by the migrations that a database has run", async () => {
+test("a database's level follows from the migrations that it has run", async () => {
   const levelOf = (names: readonly string[]): Promise<string> =>
     schemaLevel(names.map((name) => ({ name, works_with: null })));
   const known = await knownMigrations();
@@ -151,7 +151,7 @@ test("a level is told by the migrations that a database has run", async () => {
   assert.equal(await levelOf([...known, "9999_later"]), "newer");
   assert.equal(await levelOf(["9998_other_first", "9999_later"]), "newer");
   assert.equal(await levelOf(MIGRATIONS_OF_0_2_0), "behind");
-  // What 0.2.0 backs up of a database that 1.0.0, and then this version, has adopted.
+  // A backup by 0.2.0 of a database that 1.0.0, and then this version, has adopted.
   assert.equal(await levelOf([...MIGRATIONS_OF_0_2_0, FIRST_MIGRATION]), "behind");
   assert.equal(await levelOf([...MIGRATIONS_OF_0_2_0, ...known]), "current");
   assert.equal(await levelOf(MIGRATIONS_OF_0_2_0.slice(0, -1)), "older");

@@ -22,7 +22,7 @@ import { createTenant, insertRows, type Tenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 
-/** Workspaces that move between two installations, each on its own database. */
+/** Moving workspaces between two installations, each with its own database. */
 
 const SECOND_RANGE = "916132832-1832265663";
 
@@ -38,7 +38,7 @@ async function startPlain(options: Record<string, string>): Promise<TestService>
   return startOn(database, options);
 }
 
-/** A tenant with rows in every table of workspaces; both installations have its plan. */
+/** A workspace with rows in every table; both installations have its plan. */
 async function fullTenant(dailyQuota: number | null = null): Promise<Tenant> {
   const tenant = await createTenant(here.database, { dailyQuota });
   await seedSmallStore(here.database, tenant.shopKey);
@@ -67,7 +67,7 @@ const nameOf = ({ databaseUrl }: TestService): string => {
   return `${host}${pathname}`;
 };
 
-/** Moves without waiting for servers that write the details of usage; the action then completes what has arrived. */
+/** Moves a workspace without waiting for servers to write usage details; afterwards the action completes the move. */
 async function moveNow(tenant: Pick<Tenant, "shopDomain">, from = here, to = there) {
   const caller = await callerOf(from, tenant);
   const moved = await move(caller, { name: nameOf(to), database: to.installation.database }, 0);
@@ -82,11 +82,11 @@ async function statusOf(service: TestService, { token }: Pick<Tenant, "token">):
   return (await service.call("/api/v1/alerts", { token, isUnlimited: true })).status;
 }
 
-/** By table the rows of a shop, as text in their order; without what a move itself changes. */
+/** The rows of a shop by table, as sorted text, without what a move itself changes. */
 async function rowsOf({ database }: TestService, shopKey: number): Promise<Record<string, string[]>> {
   const rows: Record<string, string[]> = {};
   for (const table of Object.keys(await countRowsByTable(database, shopKey))) {
-    // The removal of a member can be undone where it happened.
+    // Removed members are not moved: a removal can only be undone where it happened.
     if (table === "removed_member") continue;
     const found = await database.query<{ row: string }>(
       `select (to_jsonb(t) - '{moving_to,moved_at,last_used_at,due_at,asked}'::text[])::text as row from ${table} t
@@ -116,7 +116,7 @@ test("a moved workspace has every row and gives the same answers to the same tok
 
   const { audit_event: audit = [], ...copied } = await rowsOf(there, leaving.shopKey);
   const { audit_event: auditBefore = [], ...copiedBefore } = rowsBefore;
-  // What the questions above used is written some seconds after them.
+  // The usage of the requests above is written some seconds later.
   const settled = ({ usage_detail: details = [], ...rows }: Record<string, string[]>) => ({
     ...rows,
     daily_usage: [],
@@ -164,7 +164,7 @@ test("a quota stays exact while requests go to both sides of a move", async () =
   const asking = [ask(here), ask(here), ask(there)];
   const caller = await callerOf(here, tenant);
   await sleep(50);
-  // Longer than a check may take, so that requests admitted before the stop are counted.
+  // Longer than a check may take, so that all requests admitted before the stop are counted.
   await move(caller, { name: nameOf(there), database: there.installation.database }, 1000);
   await runAction(moveWorkspace, caller, textInput({ to: there.databaseUrl }));
   while (!statuses.includes(429)) await sleep(20);
@@ -178,7 +178,7 @@ test("a quota stays exact while requests go to both sides of a move", async () =
   assert.deepEqual(rows, [{ requests: quota }]);
 });
 
-test("a move that is killed goes on where it was, and is completed when it was killed at its end", async () => {
+test("a killed move continues where it was, and is completed if it was killed at its end", async () => {
   const tenant = await fullTenant();
   const wanted = await answersOf(here, tenant);
   const command = startCommand(
@@ -224,7 +224,7 @@ test("a move that is killed goes on where it was, and is completed when it was k
   await assert.rejects(elsewhere, /has moved to/u);
 });
 
-test("a move that fails is served here again, and its copy goes when it is canceled", async () => {
+test("after a failed move the workspace is served here again, and canceling removes the copy", async () => {
   const tenant = await fullTenant();
   const allow = await refuseRows(there.database, "watchlist_entry", "no_room", "true");
   await assert.rejects(moveNow(tenant), /no_room/u);
@@ -239,7 +239,7 @@ test("a move that fails is served here again, and its copy goes when it is cance
   await assert.rejects(cancelMove(tenant), /is not moving there/u);
 });
 
-/** What the other installation has that a move refuses: a change there, what undoes it, the sentence. */
+/** States of the other installation that a move refuses: a change there, what undoes it, and the sentence. */
 const REFUSALS: Readonly<
   Record<string, (tenant: Tenant) => [change: string, undo: string, sentence: RegExp]>
 > = {
@@ -281,7 +281,7 @@ const REFUSALS: Readonly<
   ],
 };
 
-test("the other installation is refused for what it has, and nothing stops; without that the move goes on", async () => {
+test("a move into an installation in such a state is refused, and nothing stops; afterwards the move works", async () => {
   const tenant = await fullTenant();
   await execute(
     there.databaseUrl,
@@ -299,7 +299,7 @@ test("the other installation is refused for what it has, and nothing stops; with
   assert.equal(await statusOf(there, tenant), 200);
 });
 
-test("a new installation gets the keys with its first workspace, and the map names what moved there", async () => {
+test("a new installation gets the keys with its first workspace, and the map lists the moved workspace", async () => {
   const tenant = await fullTenant();
   const { database } = there.installation;
   const { lines } = await proxyMap(database, { format: "nginx", address: "http://b:1", ofRange: false });

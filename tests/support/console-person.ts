@@ -7,7 +7,7 @@ import { send, type TestService, type WireAnswer } from "./service.ts";
 
 type LinkWish = { name?: string; shopDomain?: string; isRecovery?: boolean; now?: Date };
 
-/** A new link of a person, made as the command makes it; a name that nobody has makes a new person. */
+/** A new link for a person, created as by the command; an unknown name creates a new person. */
 export async function makeUserLink(
   service: TestService,
   { name, shopDomain: workspace, isRecovery = false, now = new Date() }: LinkWish = {},

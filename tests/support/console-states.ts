@@ -9,7 +9,7 @@ import { changeWorkspace, createTenant, createTokenOf, insertRows } from "./tena
 import type { Tenant, TenantOptions } from "./tenants.ts";
 import { connectShop } from "./webhooks.ts";
 
-/** A state in which pages can be: where it is seen, and with which status. */
+/** A state of a page: its path, and its status. */
 export type PageState = { name: string; path: string; status: number };
 
 const STORE_MONTHS = "start_month=2025-06&end_month=2026-05";
@@ -18,7 +18,7 @@ const OPEN_MONTHS = "start_month=2025-06&end_month=2026-06&include_incomplete=tr
 const FIRST_PRODUCT = "gid%3A%2F%2Fshopify%2FProduct%2F1";
 const LONG_WORDS = "Hand-finished double-faced Donaudampfschifffahrtsgesellschaftskapitänsmütze ".repeat(4);
 
-/** Makes workspaces in every state that occurs, and a person who is a member of all of them. */
+/** Creates workspaces in every state, and a person who is a member of all of them. */
 export async function createPageStates(
   service: TestService,
   demo: Pick<Tenant, "shopDomain">,
@@ -107,7 +107,7 @@ async function createStore(
   return tenant;
 }
 
-/** Every name that a merchant gives, as long as it gets. */
+/** Gives everything that a merchant names a name of the greatest length. */
 function renameEverything(): string {
   const words = `'${LONG_WORDS}'`;
   return `with
@@ -137,7 +137,7 @@ const SETTINGS_VIEWS = [
 /** Pages of settings that depend on the state of the data. */
 const STATE_PAGES = ["", "/windows", "/plan", "/watchlist", "/sale-events"];
 
-/** Every page of settings of a workspace that has everything, with texts as long and as hostile as a source may send; and its owner, who has workspaces in other states, too. */
+/** Every page of settings of a workspace with all kinds of data, with the longest and most hostile texts that a source may send; and its owner, who also has workspaces in other states. */
 export async function createSettings(
   service: TestService,
 ): Promise<{ pages: PageState[]; states: PageState[]; cookie: string }> {

@@ -1,4 +1,4 @@
-/** One figure of a page as its markup holds it: the exact value, and where it comes from. */
+/** One figure of a page, from its markup: the exact value, and its source. */
 export type PageFigure = { from: string; value: string };
 
 /** Every `<data>` of a page, in its order. */

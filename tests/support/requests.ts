@@ -56,17 +56,17 @@ function listedValues(endpoint: Endpoint): Params[] {
   return [...windows.map((window) => ({ window })), ...turns];
 }
 
-/** The least that an endpoint must be given in its query: the months, where it takes them. */
+/** The required parameters of an endpoint's query: the months, if it takes them. */
 export function leastParameters(endpoint: Endpoint): Record<string, string> {
   return "start_month" in endpoint.parameters.properties
     ? { start_month: "2026-01", end_month: "2026-03" }
     : {};
 }
 
-/** What a test asks for that says nothing of what a path names. */
+/** Path parameters for tests that do not depend on them. */
 export const USUAL_PATH_VALUES: Readonly<Record<string, string>> = { table: "cohorts", format: "csv" };
 
-/** Values that a parameter must refuse, percent-encoded, told from its schema alone. */
+/** Values that a parameter must refuse, percent-encoded, derived from its schema. */
 export function brokenValues(schema: ParameterSchema): string[] {
   if (schema.enum !== undefined) return ["nonsense", `${schema.enum[0]}%20`, "%00"];
   if (schema.type === "boolean") return ["maybe", "2", "True%20"];

@@ -13,15 +13,15 @@ let shared: Promise<TestService> | undefined;
 after(async () => (await shared)?.stop());
 
 /**
- * The one service of a process, with the usual options, started when it is first asked for. The test files of a process share it:
- * each makes workspaces of its own, and leaves what belongs to the installation as it was.
+ * The one service of a process, with the usual options, started when first needed. The test files of a process share it: each
+ * creates its own workspaces, and leaves what belongs to the installation unchanged.
  */
 export const sharedService = (): Promise<TestService> => (shared ??= startTestService());
 
 /** `location` is below the workspace; `done` is the sentence that the next page shows. */
 export type SentForm = WireAnswer & { location: string; done: string | null };
 
-/** Somebody who is signed in, at the pages of a workspace: of one server, or of another on the same database. */
+/** A signed-in person at the pages of a workspace, of this server or of another on the same database. */
 export type Member = {
   userId: string;
   cookie: string;
@@ -43,7 +43,7 @@ type AuditRow = {
 
 export type Scene = Tenant & {
   service: TestService;
-  /** Calls an endpoint with the workspace's token, and holds the answer to the contract. */
+  /** Calls an endpoint with the workspace's token, and checks the answer against the contract. */
   call: (path: string, params?: CallOptions["params"], options?: CallOptions) => Promise<CalledAnswer>;
   /** Calls an MCP tool with the workspace's token. */
   tool: (name: string, values?: unknown) => Promise<{ text: string; isError: boolean }>;

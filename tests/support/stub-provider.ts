@@ -34,7 +34,7 @@ export type StubProvider = {
   metadata: Claims;
   next: Answer;
   isDown: boolean;
-  /** What it was asked for tokens. */
+  /** The requests for tokens that it received. */
   asked: { form: URLSearchParams; authorization: string }[];
   stop(): void;
 };
@@ -59,7 +59,7 @@ export async function startStubProvider(): Promise<StubProvider> {
       return response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(json));
     });
   });
-  // Without a service there is nothing that stops it.
+  // If no service starts, nothing would stop it.
   await once(server.listen(0, "127.0.0.1").unref(), "listening");
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const stub: StubProvider = {
@@ -122,7 +122,7 @@ export async function providerOptions(issuer: string): Promise<Record<string, st
 /** A sign-in that a browser has begun: where it is sent, and its cookies. */
 export type Started = { url: URL; cookie: string; state: string; nonce: string };
 
-/** What a form that leads to the provider answers: a page that leads on, and the browser's cookie. */
+/** The answer to a form that starts a sign-in at the provider: a page that redirects there, and the browser's cookie. */
 export async function beginAt(
   service: TestService,
   path = "/sign-in/provider",
@@ -158,7 +158,7 @@ export async function comeBackTo(
   });
 }
 
-/** What an ID token says of nobody in particular, or as a test changes it. */
+/** The claims of a valid ID token, with the test's changes. */
 export function claimsOf(issuer: string, { nonce }: Started, change: Claims = {}): Claims {
   const now = Math.floor(Date.now() / 1000);
   return {
