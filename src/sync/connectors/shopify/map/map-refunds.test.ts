@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DocumentRefund, RestockType } from "../../../../metrics/order.ts";
+import type { DocumentRefund, DocumentReturn, RestockType } from "../../../../metrics/order.ts";
 import { mapRefunds } from "./map-refunds.ts";
 import { readLedger } from "./ledger.ts";
 import type { RefundLineRecord, SaleRecord, ShopifyOrder } from "./records.ts";
@@ -122,4 +122,57 @@ test("a refund of money only keeps its amount and has no units", () => {
     rows.map((row) => [row.units, row.subtotalMinor]),
     [[0, 450]],
   );
+});
+
+/** Of five units, so many of which shipped: what refunds without a return, one a day, leave as refunded, and cancel. */
+function unshippedOf(
+  shipped: number,
+  refunds: { units: number; restockType: RestockType }[],
+  returns: readonly Partial<DocumentReturn>[] = [],
+): { refunded: number[]; canceled: number[] } {
+  const processedAt = "2026-01-01T00:00:00.000Z";
+  const dated = refunds.map((refund, index) => {
+    const id = `gid://shopify/Refund/${index + 1}`;
+    return { ...refund, id, at: `2026-02-0${index + 1}T00:00:00.000Z` };
+  });
+  const sale = { lineId: LINE_ID, amount: "0.0", tax: "0.0" };
+  const order = {
+    order: { processedAt },
+    lines: [{ id: LINE_ID, requiresShipping: true }],
+    fulfillments: [{ id: "f", at: processedAt, until: null, lines: [{ lineId: LINE_ID, units: shipped }] }],
+    refunds: dated.map(({ id, at, units, restockType }, index) => {
+      const lines = [line(index, restockType, units, "0.0")];
+      return { id, refundedAt: at, createdAt: at, returnId: null, lines };
+    }),
+    agreements: [
+      { id: "order", at: processedAt, kind: "order", about: null },
+      ...dated.map(({ id, at }) => ({ id, at, kind: "refund", about: id })),
+    ],
+    sales: [
+      { ...sale, id: "sold", agreementId: "order", action: "ORDER", quantity: 5 },
+      ...dated.map(({ id, units }) => ({ ...sale, id, agreementId: id, action: "RETURN", quantity: -units })),
+    ],
+  } as object as ShopifyOrder;
+  const { ledger } = readLedger(order, EUR.currencyCode);
+  const stated = returns.map(
+    (row) => ({ lineId: LINE_ID, requestedAt: processedAt, ...row }) as DocumentReturn,
+  );
+  const rows = mapRefunds(order, { ledger, kept: new Map(), money: EUR, returns: stated }).refunds;
+  const unitsBy = (isCanceled: boolean): number[] =>
+    rows.filter((row) => (row.restockType === "CANCEL") === isCanceled).map((row) => row.units);
+  return { refunded: unitsBy(false), canceled: unitsBy(true) };
+}
+
+test("M1: shipped units that a refund without a return took are not there for the next, which cancels", () => {
+  const two = { units: 2, restockType: "RETURN" } as const;
+  assert.deepEqual(unshippedOf(2, [two, two]), { refunded: [2], canceled: [2] });
+  assert.deepEqual(unshippedOf(3, [two, two]), { refunded: [2, 1], canceled: [1] });
+});
+
+test("M1: a refund cancels no more units than had not shipped, less those that are canceled", () => {
+  const one = { units: 1, restockType: "RETURN" } as const;
+  const returning = [{ returnId: "gid://shopify/Return/1", status: "OPEN", units: 3 }] as const;
+  assert.deepEqual(unshippedOf(3, [one], returning), { refunded: [], canceled: [1] });
+  const canceled = { units: 2, restockType: "CANCEL" } as const;
+  assert.deepEqual(unshippedOf(3, [canceled, one], returning), { refunded: [1], canceled: [2] });
 });
