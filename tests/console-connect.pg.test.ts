@@ -10,10 +10,10 @@ import type { Actor } from "../src/actions/actor.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { wordsOf } from "./support/page-figures.ts";
 import { scene } from "./support/scene.ts";
-import { startTestService } from "./support/service.ts";
+import { startBeside, startTestService } from "./support/service.ts";
 import type { TenantOptions } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
-import { rowsOf } from "./support/webhooks.ts";
+import { APP_OPTIONS, rowsOf } from "./support/webhooks.ts";
 
 /** Connecting sources by forms of the console: refusals, stored values, and secrets that are never shown. */
 
@@ -137,15 +137,19 @@ test("a label source is connected by its key", async () => {
   );
 });
 
-test("an approval needs an app, and says what it takes", async () => {
+test("an approval needs an app, and says what it takes; with one its link is shown, and not logged", async (context) => {
   const { get, post } = await newShop();
   assert.match((await get(`${SOURCES}/shopify/connect`)).text, /SHOPIFY_CLIENT_ID/u);
-  const { status, text } = await post(`${SOURCES}/shopify/link`, {
-    shop: shop.options.domain,
-    address: shop.url,
-  });
+  const form = { shop: shop.options.domain, address: shop.url };
+  const { status, text } = await post(`${SOURCES}/shopify/link`, form);
   assert.equal(status, 409);
   assert.match(text, /Set PUBLIC_URL, SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET/u);
+  const options = { ...APP_OPTIONS, PUBLIC_URL: "http://localhost" };
+  const { address, logs } = await startBeside(context, service, options);
+  const shown = await post(`${SOURCES}/shopify/link`, form, address);
+  const [, link = ""] = /href="http:\/\/localhost\/connect\/shopify\?link=([^"]+)"/u.exec(shown.text) ?? [];
+  assert.ok(link.length > 40, shown.text);
+  assert.ok(!logs.join("").includes(link));
 });
 
 test("if others can reach the console, a source cannot have an address of the server's own machine", async () => {

@@ -11,22 +11,17 @@ import { contentSecurityPolicy } from "../src/console/request-rules.ts";
 import { progress, type Progress } from "../src/console/views/progress.ts";
 import { html, renderHtml } from "../src/lib/html.ts";
 import { startWorker, type Worker } from "../src/worker/worker.ts";
-import { startShopifySimulator, type ShopifySimulator } from "../tools/simulators/shopify/start.ts";
-import { useChromium, type PageOptions } from "./support/chromium.ts";
+import { useChromium } from "./support/chromium.ts";
 import { makeFolder } from "./support/folder.ts";
 import { csv, type FolderFiles } from "./support/import-workspace.ts";
 import { wrongLooks } from "./support/page-looks.ts";
-import { scene, type Member } from "./support/scene.ts";
+import { scene } from "./support/scene.ts";
 import { startTestService, type TestService } from "./support/service.ts";
-import { PART_BYTES, uploadClient } from "./support/upload.ts";
+import { PART_BYTES } from "./support/upload.ts";
 import { SMALL_FOLDER } from "./support/upload-workspace.ts";
-import { APP, APP_OPTIONS } from "./support/webhooks.ts";
 import { workerOptions } from "./support/worker.ts";
 
-/**
- * How data comes, in a real browser: an owner sends a folder, from choosing it to the first chart, over faults, and without script;
- * connects a shop; and watches the progress of a job.
- */
+/** How data comes, in a real browser: an owner sends a folder, from choosing it to the first chart and over faults, and watches a job. */
 
 const LINES = "order_id,line_id,ordered_at,units";
 const GOOD = "o1,l1,2026-01-05T10:00:00Z,2";
@@ -37,9 +32,6 @@ const LONGEST_IMPORT_MS = 120_000;
 /** With a worker, which imports what is uploaded. */
 let service: TestService;
 let worker: Worker;
-/** A service of an app at Shopify, and a shop there. */
-let connecting: TestService;
-let shop: ShopifySimulator;
 const jobs = createServer(answerJob);
 
 const chromium = useChromium(async () => {
@@ -47,35 +39,27 @@ const chromium = useChromium(async () => {
   worker = await startWorker(
     workerOptions({ database: service.installation.database, url: service.databaseUrl }, []),
   );
-  connecting = await startTestService({ ...APP_OPTIONS, PUBLIC_URL: "http://localhost" });
-  shop = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
   await once(jobs.listen(0, "localhost"), "listening");
   return async () => {
     jobs.close();
-    await shop.stop();
-    await connecting.stop();
     await worker.stop();
     await service.stop();
   };
 });
 
 /** The page of imports of a workspace without data, opened by its owner. */
-async function asOwner(
-  context: TestContext,
-  options: { javaScriptEnabled: boolean },
-  use: (page: Page, owner: Member, shopDomain: string) => Promise<void>,
-): Promise<void> {
+async function asOwner(context: TestContext, use: (page: Page) => Promise<void>): Promise<void> {
   if (chromium.isMissing(context)) return;
-  const { shopDomain, member } = await scene({ on: service, readiness: "installing", dataAsOf: null });
+  const { member } = await scene({ on: service, readiness: "installing", dataAsOf: null });
   const owner = await member();
   // Parts are refused on purpose, and connections cut.
-  await chromium.withPage(context, { ...options, as: owner, expected: /^/u }, async (page, own, problems) => {
+  await chromium.withPage(context, { as: owner, expected: /^/u }, async (page, own, problems) => {
     const home = new URL(owner.home).origin;
     own.on("request", (request) => {
       if (!request.url().startsWith(`${home}/`)) problems.push(`asked ${request.url()}`);
     });
     await page.goto(`${owner.home}/settings/imports`);
-    await use(page, owner, shopDomain);
+    await use(page);
   });
 }
 
@@ -94,7 +78,7 @@ const looksWell = async (page: Page, state: string): Promise<void> =>
   assert.deepEqual(await wrongLooks(page, state, [360, 1280]), []);
 
 test("an owner chooses a folder, watches it arrive and sees the first chart", async (context) => {
-  await asOwner(context, { javaScriptEnabled: true }, async (page) => {
+  await asOwner(context, async (page) => {
     await looksWell(page, "before a folder is chosen");
     await withFolder({ ...SMALL_FOLDER, "notes.txt": "x" }, async (folder) => {
       await choose(page, folder);
@@ -112,7 +96,7 @@ test("an owner chooses a folder, watches it arrive and sees the first chart", as
 });
 
 test("an upload goes on over faults of the network, and after a reload where it stopped", async (context) => {
-  await asOwner(context, { javaScriptEnabled: true }, async (page) => {
+  await asOwner(context, async (page) => {
     // An unknown column is sent, and not stored.
     const note = "x".repeat(9000);
     const rows = Array.from({ length: 1100 }, (_, index) => `o${index},l1,2026-01-05T10:00:00Z,1,${note}`);
@@ -147,7 +131,7 @@ test("an upload goes on over faults of the network, and after a reload where it 
 });
 
 test("a wrong header line and files of other names are reported before anything is sent", async (context) => {
-  await asOwner(context, { javaScriptEnabled: true }, async (page) => {
+  await asOwner(context, async (page) => {
     const posts: string[] = [];
     page.on("request", (request) => {
       if (request.method() === "POST") posts.push(request.url());
@@ -169,7 +153,7 @@ test("a wrong header line and files of other names are reported before anything 
 });
 
 test("a Shopify export and cells between semicolons are refused with what to do", async (context) => {
-  await asOwner(context, { javaScriptEnabled: true }, async (page) => {
+  await asOwner(context, async (page) => {
     const shopify = csv("Name,Email,Financial Status,Lineitem quantity", "#1001,a@example.com,paid,1");
     const other = csv("Name,Email", "Ann,a@example.com");
     for (const name of ["orders_export_1.csv", "order_lines.csv"]) {
@@ -203,7 +187,7 @@ test("a Shopify export and cells between semicolons are refused with what to do"
 });
 
 test("refused rows are shown in a table; the corrected file is sent again", async (context) => {
-  await asOwner(context, { javaScriptEnabled: true }, async (page) => {
+  await asOwner(context, async (page) => {
     const files = { ...SMALL_FOLDER, "order_lines.csv": csv(LINES, GOOD, BAD) };
     await withFolder(
       { ...files, "returns.csv": csv("return_id,order_id,line_id,status,units") },
@@ -228,103 +212,6 @@ test("refused rows are shown in a table; the corrected file is sent again", asyn
       },
     );
     assert.equal(await page.locator("dt:text-is('Order lines') + dd").innerText(), "2");
-  });
-});
-
-test("without script the page says how the command does it, and decisions are forms", async (context) => {
-  await asOwner(context, { javaScriptEnabled: false }, async (page, { cookie }, shopDomain) => {
-    // Texts within noscript are found by their element alone.
-    const without = page.locator("noscript:has(pre)");
-    assert.match(await without.locator("p").innerText(), /Uploading files in the browser needs JavaScript/u);
-    assert.match(
-      await without.locator("pre").innerText(),
-      /\.\/returns import \.\/folder --workspace shop-/u,
-    );
-    assert.equal(await page.getByLabel("Folder with the files").isVisible(), false);
-
-    const sender = { address: service.address, cookie, shopDomain };
-    const id = await uploadClient(sender).send({ "order_lines.csv": csv(LINES, GOOD, BAD) });
-    await page.goto(`${page.url()}/${id}`);
-    // The browser reloads the page of a job automatically.
-    await page.getByRole("button", { name: "Import without this row" }).click();
-    await page.getByText("Left out: 1 row").waitFor();
-  });
-});
-
-/** 320 px is a page of 1280 px at 400 %. */
-const WIDTHS = [320, 360, 1440];
-
-/** A page of the service with an app, whose refusals are expected. */
-const withPage = (
-  context: TestContext,
-  options: PageOptions,
-  use: (page: Page) => Promise<void>,
-): Promise<void> => chromium.withPage(context, { expected: /status of (?:409|400)/u, ...options }, use);
-
-test("without JavaScript a source is connected, asked for runs and disconnected", async (context) => {
-  if (chromium.isMissing(context)) return;
-  const { shopKey, member } = await scene({ on: connecting, readiness: "installing" });
-  const owner = await member();
-  await withPage(context, { as: owner, javaScriptEnabled: false }, async (page) => {
-    const pressExactly = (name: string) => page.getByRole("button", { name, exact: true }).click();
-    await page.goto(owner.home);
-    await page.getByRole("link", { name: "Connect Shopify" }).click();
-    const form = page.locator("form", { hasText: "Token" });
-    await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);
-    await form.getByLabel("Another address").fill(shop.url);
-    await form.getByLabel("Token").fill("shpat_wrong");
-    await pressExactly("Connect Shopify");
-    await page.getByText("Shopify rejected this access token").waitFor();
-    assert.equal(await form.getByLabel("Another address").inputValue(), shop.url);
-    assert.equal(await form.getByLabel("Token").inputValue(), "");
-    await form.getByLabel("Token").fill(shop.token);
-    await pressExactly("Connect Shopify");
-    await page.getByText("Waiting to read everything").waitFor();
-    await page.getByText("Webhooks are not registered").or(page.getByText("is synced from now on")).waitFor();
-
-    await connecting.database.query(
-      "update data_source set last_synced_at = now(), status = 'ok' where shop_key = $1 and source = 'shopify'",
-      [shopKey],
-    );
-    await page.getByRole("link", { name: "Shopify", exact: true }).click();
-    await pressExactly("Cancel backfill");
-    await page.getByText("The backfill is canceled").waitFor();
-    await pressExactly("Sync now");
-    await page.getByText("Sync requested").waitFor();
-    await page.getByRole("link", { name: "Shopify", exact: true }).click();
-    await page.getByLabel("Type shopify to confirm").fill("shopify");
-    await pressExactly("Disconnect Shopify");
-    await page.getByText("shopify is disconnected").waitFor();
-    await page.getByRole("link", { name: "Connect Shopify again" }).waitFor();
-  });
-});
-
-test("a refused key has the focus on what is wrong with it, and looks well", async (context) => {
-  if (chromium.isMissing(context)) return;
-  const owner = await (await scene({ on: connecting })).member();
-  await withPage(context, { as: owner }, async (page) => {
-    await page.goto(`${owner.home}/settings/sources/loop/connect`);
-    await page.getByLabel("API key").fill("two words");
-    await page.getByRole("button", { name: "Connect Loop" }).click();
-    await page.getByRole("alert").getByText("The API key must be one word").waitFor();
-    await page.waitForFunction("document.activeElement.role === 'alert'", undefined, { timeout: 8000 });
-    assert.deepEqual(await wrongLooks(page, "a refused key", WIDTHS), []);
-  });
-});
-
-test("a link of the console leads through the approval back to the progress of the shop", async (context) => {
-  if (chromium.isMissing(context)) return;
-  const owner = await (await scene({ on: connecting })).member();
-  await withPage(context, { as: owner }, async (page) => {
-    await page.goto(`${owner.home}/settings/sources/shopify/connect`);
-    const form = page.locator("form", { hasText: "Create link" });
-    await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);
-    await form.getByLabel("Another address").fill(shop.url);
-    await form.getByRole("button", { name: "Create link" }).click();
-    const link = await page.getByRole("link", { name: "Approve at Shopify" }).getAttribute("href");
-    assert.match(link ?? "", /^http:\/\/localhost\/connect\/shopify\?link=/u);
-    assert.deepEqual(await wrongLooks(page, "a link", WIDTHS), []);
-    assert.ok(!connecting.logs.join("").includes(new URL(link ?? "").searchParams.get("link") ?? ""));
   });
 });
 
