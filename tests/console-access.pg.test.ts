@@ -190,6 +190,11 @@ test("with an https PUBLIC_URL the console has that host, over https for a year,
   const posted = await post("/enter", ours, `secret=${secret}`, published);
   assert.equal(posted.status, 403);
   assert.equal(posted.headers.get("set-cookie"), null);
+  const unknown = await post("/enter/options", ours, `secret=${"A".repeat(43)}`, published);
+  assert.deepEqual(
+    [unknown.status, JSON.parse(unknown.text)],
+    [403, { message: "This link is not valid: it was withdrawn, has expired, or is not complete." }],
+  );
   const { rows } = await published.database.query("select from console_link where used_at is null");
   assert.equal(rows.length, 1, "still unused");
 });

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { after, mock, test } from "node:test";
-import { isoCBOR } from "@simplewebauthn/server/helpers";
 import { makeUserLink, postForm } from "./support/console-person.ts";
-import { insertRows } from "./support/tenants.ts";
 import { startTestService } from "./support/service.ts";
+import { challengeOf, createPasskey, onLocalhost } from "./support/software-passkey.ts";
 import { use } from "./support/use.ts";
 
 /** Nobody is kept out by what others at the same address, such as a proxy's, have done wrong. */
@@ -34,62 +32,8 @@ async function exhaust(client: string): Promise<void> {
   assert.ok((await statusesOf(31, "/enter", { secret: "A".repeat(43) }, by(client))).includes(429));
 }
 
-/** A passkey of a person on localhost, as its device holds it. */
-async function createPasskey(userId: string): Promise<(challenge: string) => string> {
-  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const { x = "", y = "" } = publicKey.export({ format: "jwk" });
-  const cose = new Map<number, unknown>([
-    [1, 2],
-    [3, -7],
-    [-1, 1],
-    [-2, new Uint8Array(Buffer.from(x, "base64url"))],
-    [-3, new Uint8Array(Buffer.from(y, "base64url"))],
-  ]);
-  const id = createHash("sha256").update(userId).digest();
-  await insertRows(service.database, "console_passkey", [
-    {
-      credential_id: `\\x${id.toString("hex")}`,
-      user_id: userId,
-      rp_id: "localhost",
-      public_key: `\\x${Buffer.from(isoCBOR.encode(cose as never)).toString("hex")}`,
-      counter: 0,
-      transports: [],
-      name: "Test",
-      created_at: new Date(),
-    },
-  ]);
-  return (challenge) => {
-    const origin = service.address.replace("127.0.0.1", "localhost");
-    const clientData = Buffer.from(JSON.stringify({ type: "webauthn.get", challenge, origin }));
-    const rpHash = createHash("sha256").update("localhost").digest();
-    const authenticatorData = Buffer.concat([rpHash, Buffer.from([5, 0, 0, 0, 0])]);
-    const signed = Buffer.concat([authenticatorData, createHash("sha256").update(clientData).digest()]);
-    const text = id.toString("base64url");
-    return JSON.stringify({
-      id: text,
-      rawId: text,
-      type: "public-key",
-      clientExtensionResults: {},
-      response: {
-        clientDataJSON: clientData.toString("base64url"),
-        authenticatorData: authenticatorData.toString("base64url"),
-        signature: sign("sha256", signed, privateKey).toString("base64url"),
-      },
-    });
-  };
-}
-
-const local = (client: string) => ({
-  ...by(client),
-  host: new URL(service.address).host.replace("127.0.0.1", "localhost"),
-  origin: service.address.replace("127.0.0.1", "localhost"),
-});
-
-async function challengeFor(client: string): Promise<string> {
-  const { status, text } = await postForm(service, "/sign-in/options", {}, local(client));
-  assert.equal(status, 200);
-  return (JSON.parse(text) as { challenge: string }).challenge;
-}
+const local = (client: string) => ({ ...by(client), ...onLocalhost(service) });
+const challengeFor = (client: string): Promise<string> => challengeOf(service, by(client));
 
 test("a valid link signs in from an address where too many have failed, and one that is used says no more", async () => {
   const client = "203.0.113.1";
@@ -114,7 +58,7 @@ test("a valid link signs in from an address where too many have failed, and one 
 test("a known passkey signs in from an address where too many have failed, once for each challenge", async () => {
   const client = "203.0.113.2";
   const { user_id: userId } = await makeUserLink(service, { name: "Key" });
-  const answerOf = await createPasskey(userId);
+  const answerOf = await createPasskey(service, userId);
   await exhaust(client);
   const credential = answerOf(await challengeFor(client));
   const once = await Promise.all(
@@ -126,7 +70,7 @@ test("a known passkey signs in from an address where too many have failed, once 
 
 test("fifty known passkeys at once are all checked: they wait in line", async () => {
   const { user_id: userId } = await makeUserLink(service, { name: "Many" });
-  const answerOf = await createPasskey(userId);
+  const answerOf = await createPasskey(service, userId);
   const credentials = await Promise.all(
     Array.from({ length: 50 }, async () => answerOf(await challengeFor("203.0.113.3"))),
   );

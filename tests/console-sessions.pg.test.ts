@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { cookieOf, makeUserLink, openPage, postForm, signInAs } from "./support/console-person.ts";
 import { send, startTestService } from "./support/service.ts";
+import { challengeOf, createPasskey, onLocalhost, PRESENT } from "./support/software-passkey.ts";
 import { createTenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 
@@ -117,15 +118,71 @@ test("a copied cookie is useless after the sign-out", async () => {
   assert.equal(await sessionsOf("Robbed"), 0);
 });
 
+const signInBy = (credential: string) => postForm(service, "/sign-in", { credential }, onLocalhost(service));
+
+test("what is refused of a passkey's answers, and not logged", async () => {
+  const { user_id: userId } = await makeUserLink(service, { name: "Perseus" });
+  const answerOf = await createPasskey(service, userId);
+  const challenge = await challengeOf(service);
+  const credential = answerOf(challenge, { counter: 7 });
+  const entered = await signInBy(credential);
+  assert.equal(entered.status, 303);
+  const toConfirm = await challengeOf(service, { cookie: cookieOf(entered) }, "/confirm/options");
+  const answer = async (change: Parameters<typeof answerOf>[1]) =>
+    answerOf(await challengeOf(service), { counter: 8, ...change });
+  const late = /That took too long, or was sent twice\./u;
+  const refused: [what: string, credential: string, reason: string, sentence: RegExp][] = [
+    ["sent twice", credential, "challenge", late],
+    ["to another question", answerOf(toConfirm, { counter: 8 }), "challenge", late],
+    ["to a question of nobody", answerOf("A".repeat(43), { counter: 8 }), "challenge", late],
+    [
+      "given to another origin, below ours",
+      await answer({ origin: "http://evil.localhost" }),
+      "rejected",
+      /created for another address/u,
+    ],
+    [
+      "without fingerprint, face or PIN",
+      await answer({ flags: PRESENT }),
+      "unverified",
+      /must ask for a fingerprint/u,
+    ],
+    ["counted less than before", await answer({ counter: 6 }), "counter", /may have been copied/u],
+  ];
+  const log = service.logs.length;
+  for (const [what, given, reason, sentence] of refused) {
+    const { status, text } = await signInBy(given);
+    assert.equal(status, 403, what);
+    assert.match(text, sentence, what);
+    assert.ok(
+      service.logs.slice(log).some((line) => line.includes(`passkey: ${reason}`)),
+      what,
+    );
+  }
+  const { rows } = await service.database.query<{ reason: string }>(
+    "select detail->>'reason' as reason from identity_event where action = 'session.refuse' and detail->>'user_id' = $1",
+    [userId],
+  );
+  for (const reason of ["rejected", "unverified", "counter"])
+    assert.equal(rows.filter((row) => row.reason === reason).length, 1, reason);
+  const { id } = JSON.parse(credential) as { id: string };
+  for (const text of [challenge, id, "Perseus"]) assert.ok(!service.logs.join("").includes(text), text);
+});
+
 test("a disabled person cannot sign in, and their sessions end at once", async () => {
   const cookie = await signInAs(service, { name: "Disabled" });
-  const { secret } = await makeUserLink(service, { name: "Disabled" });
+  const { secret, user_id: userId } = await makeUserLink(service, { name: "Disabled" });
+  const answerOf = await createPasskey(service, userId);
   assert.equal(await isSignedIn(cookie), true);
   await service.database.query("update console_user set disabled_at = now() where name = 'Disabled'");
   assert.equal(await isSignedIn(cookie), false);
-  const refused = await postForm(service, "/enter", { secret });
-  assert.equal(refused.status, 403);
-  assert.match(refused.text, /can no longer sign in/u);
+  for (const refused of [
+    await postForm(service, "/enter", { secret }),
+    await signInBy(answerOf(await challengeOf(service))),
+  ]) {
+    assert.equal(refused.status, 403);
+    assert.match(refused.text, /can no longer sign in/u);
+  }
   await assert.rejects(makeUserLink(service, { name: "Disabled" }), /is disabled/u);
 });
 

@@ -5,29 +5,15 @@ import { makeUserLink } from "./console-person.ts";
 import { startTestService, type TestService } from "./service.ts";
 import { startTlsProxy, type TlsProxy } from "./tls-proxy.ts";
 
-/** A passkey inside an authenticator. */
-type HeldCredential = {
-  credentialId: string;
-  isResidentCredential: boolean;
-  rpId?: string;
-  privateKey: string;
-  userHandle?: string;
-  signCount: number;
-};
-
-/** Chromium's own authenticator of one page: a device that unlocks by a fingerprint, or one that cannot. */
+/** Chromium's own authenticator of one page: a device that unlocks by a fingerprint. */
 type Authenticator = {
-  credentials(): Promise<HeldCredential[]>;
-  add(credential: HeldCredential): Promise<void>;
+  credentials(): Promise<{ rpId?: string; isResidentCredential: boolean }[]>;
   clear(): Promise<void>;
   /** Whether the fingerprint fits from now on. */
   verify(isVerified: boolean): Promise<void>;
 };
 
-async function addAuthenticator(
-  page: Page,
-  { hasUserVerification = true }: { hasUserVerification?: boolean } = {},
-): Promise<Authenticator> {
+async function addAuthenticator(page: Page): Promise<Authenticator> {
   const session: CDPSession = await page.context().newCDPSession(page);
   await session.send("WebAuthn.enable");
   const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
@@ -35,16 +21,13 @@ async function addAuthenticator(
       protocol: "ctap2",
       transport: "internal",
       hasResidentKey: true,
-      hasUserVerification,
-      isUserVerified: hasUserVerification,
+      hasUserVerification: true,
+      isUserVerified: true,
       automaticPresenceSimulation: true,
     },
   });
   return {
     credentials: async () => (await session.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
-    add: async (credential) => {
-      await session.send("WebAuthn.addCredential", { authenticatorId, credential });
-    },
     clear: async () => {
       await session.send("WebAuthn.clearCredentials", { authenticatorId });
     },
@@ -54,9 +37,8 @@ async function addAuthenticator(
   };
 }
 
-/** Where the console of these tests is, and a name below it that is somebody else's. */
+/** Where the console of these tests is. */
 export const HOME = "https://returns.example";
-export const EVIL = "https://evil.returns.example";
 
 /** A browser with its own authenticator. */
 export type Device = { page: Page; own: BrowserContext; authenticator: Authenticator };
@@ -126,35 +108,4 @@ export async function signInAgain({ page }: Device): Promise<void> {
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.waitForURL(`${HOME}/sign-in`);
   await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-}
-
-/** What the server asks a browser to sign; the page has to be one of the console. */
-export async function askToSign({ page }: Device, path = "/sign-in/options"): Promise<object> {
-  return page.evaluate<object>(
-    `fetch("${path}", { method: "POST", body: new URLSearchParams() }).then((r) => r.json())`,
-  );
-}
-
-/** The answer of the page's authenticator, which is sent nowhere. */
-export async function sign({ page }: Device, options: object): Promise<string> {
-  return page.evaluate<string>(
-    `navigator.credentials
-      .get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(${JSON.stringify(options)}) })
-      .then((credential) => JSON.stringify(credential.toJSON()))`,
-  );
-}
-
-/** Posts a form as a page of the console does; 0 = it was accepted, and led on. */
-export async function postFrom(
-  { page }: Device,
-  path: string,
-  fields: Record<string, string>,
-): Promise<{ status: number; text: string }> {
-  return page.evaluate<{ status: number; text: string }>(
-    `fetch("${path}", {
-      method: "POST",
-      redirect: "manual",
-      body: new URLSearchParams(${JSON.stringify(fields)}),
-    }).then(async (response) => ({ status: response.status, text: await response.text() }))`,
-  );
 }
