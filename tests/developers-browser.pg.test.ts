@@ -33,10 +33,8 @@ import { eventually } from "./support/worker.ts";
 
 type Look = { name: string; width: number; height: number; colorScheme: "light" | "dark" };
 
-const LOOKS: readonly Look[] = [
-  { name: "wide and dark", width: 1440, height: 900, colorScheme: "dark" },
-  { name: "narrow and light", width: 360, height: 740, colorScheme: "light" },
-];
+const WIDE: Look = { name: "wide and dark", width: 1440, height: 900, colorScheme: "dark" };
+const NARROW: Look = { name: "narrow and light", width: 360, height: 740, colorScheme: "light" };
 
 let demo: DemoService;
 let paths: string[];
@@ -65,7 +63,7 @@ const chromium = useChromium(async () => {
   };
 });
 
-for (const look of LOOKS) {
+for (const look of [WIDE, NARROW]) {
   test(`every page, ${look.name}, is quiet, stays at home, fits and stands still`, async (context) => {
     await withPage(context, look, async (page) => {
       assert.ok(paths.length >= 9, paths.join(" "));
@@ -81,8 +79,7 @@ for (const look of LOOKS) {
 }
 
 test("a keyboard reaches the content, the menus and what scrolls", async (context) => {
-  const [look] = LOOKS;
-  await withPage(context, look as Look, async (page) => {
+  await withPage(context, WIDE, async (page) => {
     await page.goto(addressOf("/docs/numbers"));
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate("document.activeElement.textContent"), "Skip to content");
@@ -93,66 +90,67 @@ test("a keyboard reaches the content, the menus and what scrolls", async (contex
 });
 
 test("trying a request on the reference gets the service's answer", async (context) => {
-  for (const look of LOOKS.slice(0, 2)) {
-    await withPage(context, look, async (page, problems) => {
-      await page.goto(addressOf("/docs/reference"));
-      const operation = page.locator("#getSummary");
-      await operation.getByRole("button", { name: "Send request" }).click();
-      assert.equal(await operation.locator(".outcome").textContent(), "Enter a token first");
-      const word = operation.getByText("A request needs a token");
-      const [button, told] = [operation.getByRole("button", { name: "Send request" }), word].map((part) =>
-        part.boundingBox(),
-      );
-      assert.ok(((await told)?.y ?? 0) > ((await button)?.y ?? Infinity), "the word is under the button");
-      await word.getByRole("link").click();
-      await page.getByLabel("Token for trying requests").waitFor({ state: "visible" });
+  await withPage(context, NARROW, async (page, problems) => {
+    await page.goto(addressOf("/docs/reference"));
+    const operation = page.locator("#getSummary");
+    await operation.getByRole("button", { name: "Send request" }).click();
+    assert.equal(await operation.locator(".outcome").textContent(), "Enter a token first");
+    const word = operation.getByText("A request needs a token");
+    const [button, told] = [operation.getByRole("button", { name: "Send request" }), word].map((part) =>
+      part.boundingBox(),
+    );
+    assert.ok(((await told)?.y ?? 0) > ((await button)?.y ?? Infinity), "the word is under the button");
+    await word.getByRole("link").click();
+    await page.getByLabel("Token for trying requests").waitFor({ state: "visible" });
 
-      await page.getByLabel("Token for trying requests").fill(demo.tenant.token);
-      for (const operationId of ["getSummary", "listEntities", "getReport", "exportReport"]) {
-        assert.match(await sendFrom(page, operationId), /^200 OK · \d+ ms · [\d,]+ requests left today$/u);
-      }
+    await page.getByLabel("Token for trying requests").fill(demo.tenant.token);
+    for (const operationId of ["getSummary", "listEntities", "getReport", "exportReport"]) {
+      assert.match(await sendFrom(page, operationId), /^200 OK · \d+ ms · [\d,]+ requests left today$/u);
+    }
+    for (const { width, height } of [NARROW, WIDE]) {
+      await page.setViewportSize({ width, height });
       await inViewAfterSending(page, "getSummary");
-      const answer = await operation.locator(".answer code").textContent();
-      const { data } = JSON.parse(answer ?? "") as { data: { sold_units: number } };
-      assert.equal(data.sold_units, 355);
-      assert.match((await operation.locator(".request code").textContent()) ?? "", /'sku=LMP53-BRASS'/u);
-      assert.deepEqual(problems, []);
+    }
+    const answer = await operation.locator(".answer code").textContent();
+    const { data } = JSON.parse(answer ?? "") as { data: { sold_units: number } };
+    assert.equal(data.sold_units, 355);
+    assert.match((await operation.locator(".request code").textContent()) ?? "", /'sku=LMP53-BRASS'/u);
+    assert.deepEqual(problems, []);
 
-      await operation.getByLabel("sku", { exact: true }).fill("NO-SUCH-SKU");
-      assert.match(await sendFrom(page, "getSummary"), /^400 Bad Request/u);
-      assert.equal(
-        await page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length"),
-        0,
-      );
-      problems.length = 0;
-    });
-  }
+    await operation.getByLabel("sku", { exact: true }).fill("NO-SUCH-SKU");
+    assert.match(await sendFrom(page, "getSummary"), /^400 Bad Request/u);
+    assert.equal(
+      await page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length"),
+      0,
+    );
+    problems.length = 0;
+  });
 });
 
 test("the search finds sections by their words, and leads to the first one", async (context) => {
-  for (const look of LOOKS) {
-    await withPage(context, look, async (page) => {
-      await page.goto(addressOf("/docs/reference"));
-      await page.keyboard.press("/");
-      await page.keyboard.type("incomplete month");
-      const found = page.locator("#found li");
-      await found.first().waitFor();
-      assert.match((await found.first().textContent()) ?? "", /^What the numbers mean: Complete months/u);
+  await withPage(context, NARROW, async (page) => {
+    await page.goto(addressOf("/docs/reference"));
+    await page.keyboard.press("/");
+    await page.keyboard.type("incomplete month");
+    const found = page.locator("#found li");
+    await found.first().waitFor();
+    assert.match((await found.first().textContent()) ?? "", /^What the numbers mean: Complete months/u);
+    for (const { width, height } of [WIDE, NARROW]) {
+      await page.setViewportSize({ width, height });
       const box = await page.locator("#found").boundingBox();
-      assert.ok(box !== null && box.x >= 0 && box.x + box.width <= look.width, JSON.stringify(box));
-      await page.keyboard.press("Enter");
-      await page.waitForURL("**/docs/numbers#complete-months");
-      await page.getByLabel("Search the guides").fill("xylophone quartz");
-      await page.getByText("Nothing found.").waitFor();
-      await page.keyboard.press("Escape");
-      assert.equal(await page.locator("#found").isVisible(), false);
-    });
-  }
+      assert.ok(box !== null && box.x >= 0 && box.x + box.width <= width, JSON.stringify(box));
+    }
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/docs/numbers#complete-months");
+    await page.getByLabel("Search the guides").fill("xylophone quartz");
+    await page.getByText("Nothing found.").waitFor();
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator("#found").isVisible(), false);
+  });
 });
 
 test("on a narrow page the copy button lies beside the code, and copies it", async (context) => {
-  const narrow = LOOKS.find(({ width }) => width < 400) as Look;
-  await withPage(context, narrow, async (page) => {
+  await withPage(context, NARROW, async (page) => {
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.goto(addressOf("/docs/mcp"));
     const block = page.locator(".code").first();
@@ -170,8 +168,7 @@ test("on a narrow page the copy button lies beside the code, and copies it", asy
 });
 
 test("the reference's forms request the newest complete months on any day", async (context) => {
-  const [look] = LOOKS;
-  await withPage(context, look as Look, async (page) => {
+  await withPage(context, WIDE, async (page) => {
     const shown = async (operationId: string, names: string[]): Promise<string[]> => {
       const form = page.locator(`#${operationId}`);
       return Promise.all(names.map((name) => form.locator(`[name=${name}]`).inputValue()));
