@@ -12,7 +12,7 @@ import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 
-/** The return window and the threshold: what the preview shows is what the API answers once they are saved. */
+/** The return window and the threshold: the preview shows what the API answers after saving. */
 
 const demo = use(startDemoService);
 
@@ -27,7 +27,7 @@ function fieldsOf(wanted: Wanted): Record<string, string> {
   return Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, String(value)]));
 }
 
-/** The same figures as the API gives them. */
+/** The same figures from the API. */
 async function answered(tenant: Tenant, { isUnlimited = false } = {}): Promise<Record<string, string>> {
   const options = { token: tenant.token, isUnlimited };
   const { call } = demo.service;
@@ -93,7 +93,7 @@ test("the preview is what the API answers after saving, over random stores", asy
   for (const store of fc.sample(randomStore, { numRuns: 5, seed: 16 })) await assertStore(store);
 });
 
-test("a preview changes nothing, and values that are not allowed are shown with their sentences", async () => {
+test("a preview changes nothing, and invalid values are shown with their errors", async () => {
   const tenant = await createSmallStore(demo.service.database);
   const member = await actAs(demo.service, tenant);
   const earlier = await answered(tenant);
