@@ -31,10 +31,10 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-test("every page carries the headers of the console, and is stored nowhere", async () => {
+test("every page has the console's headers, and no cache may store it", async () => {
   for (const path of PAGES) {
     const { headers } = await get(path);
-    // A window that an app has opened passes through these two, and stays the app's.
+    // A window that an app opened passes through these two, and must stay the app's.
     const opener = ["/sign-in", "/confirm"].includes(path)
       ? { "cross-origin-opener-policy": "unsafe-none" }
       : {};
@@ -46,12 +46,12 @@ test("every page carries the headers of the console, and is stored nowhere", asy
   }
 });
 
-test("a link counts the same when all of it is pasted", async () => {
+test("a link also works when the whole address is pasted", async () => {
   const { link } = await makeUserLink(service, { name: "Pasted" });
   assert.equal((await postForm(service, "/enter", { secret: ` ${link}\n` })).status, 303);
 });
 
-test("another Host gets one page with the ways that lead to the console, and no session", async () => {
+test("another Host gets one page that says how to reach the console, and no session", async () => {
   const cookie = await signInAs(service, { name: "Rebound" });
   const { port } = new URL(service.address);
   for (const host of ["evil.example", `evil.example:${port}`, "192.168.1.2"]) {
@@ -85,7 +85,7 @@ const FORGED: readonly Record<string, string>[] = [
   { "sec-fetch-site": "none" },
 ];
 
-test("a form that none of our pages sent changes nothing", async () => {
+test("a form that was not sent by a page of the console changes nothing", async () => {
   const cookie = await signInAs(service, { name: "Forged" });
   const { secret } = await makeUserLink(service, { name: "Forged" });
   const { host } = new URL(service.address);
@@ -102,7 +102,7 @@ test("a form that none of our pages sent changes nothing", async () => {
   assert.equal((await postForm(service, "/enter", { secret })).status, 303, "still unused");
 });
 
-test("an action allows POST alone, and a page GET alone", async () => {
+test("an action allows only POST, and a page only GET", async () => {
   const signOut = await get("/sign-out");
   assert.deepEqual([signOut.status, signOut.headers.get("allow")], [405, "POST"]);
   for (const path of ["/", "/me", "/operator/people"]) {
@@ -113,7 +113,7 @@ test("an action allows POST alone, and a page GET alone", async () => {
   assert.deepEqual([put.status, put.headers.get("allow")], [405, "GET, HEAD, POST"]);
 });
 
-test("an address of a workspace allows GET and POST, whatever it is called", async () => {
+test("an address of a workspace allows GET and POST, whatever the workspace is called", async () => {
   for (const path of ["/w/", "/w/shop.example", "/w/shop.example/report?window=90d", "/w/a/b/c"]) {
     const put = await send(service.address + path, { method: "PUT", headers: {} });
     assert.deepEqual([put.status, put.headers.get("allow")], [405, "GET, HEAD, POST"], path);
@@ -121,7 +121,7 @@ test("an address of a workspace allows GET and POST, whatever it is called", asy
   assert.equal((await postForm(service, "/wx", {})).status, 404);
 });
 
-test("an address that holds a control character names nothing", async () => {
+test("an address with a control character is not found", async () => {
   const cookie = await signInAs(service, { name: "Controlled" });
   for (const shop of ["%00", "a%00b", "%0a", "%7f", "%c2%85"]) {
     const { status, headers } = await get(`/w/${shop}/report`, { cookie });
@@ -130,7 +130,7 @@ test("an address that holds a control character names nothing", async () => {
   }
 });
 
-test("a request that names a whole address, as through a proxy, gets the page of its path", async () => {
+test("a request with an absolute URL, as to a proxy, gets the page of its path", async () => {
   for (const [target, location] of [
     ["http://[/confirm?next=/w/a", "/sign-in"],
     [`${service.address}/w`, "/sign-in"],
@@ -143,7 +143,7 @@ test("a request that names a whole address, as through a proxy, gets the page of
   }
 });
 
-test("a request with two Hosts, or of * unless it is OPTIONS, is refused", async () => {
+test("a request with two Host headers is refused, and so is * for any method but OPTIONS", async () => {
   const { send: sendRaw, answer, close, socket } = await openRaw(service.address);
   const host = `Host: ${new URL(service.address).host}\r\n`;
   const ask = async (line: string, headers = host) => {
@@ -166,14 +166,14 @@ test("a request with two Hosts, or of * unless it is OPTIONS, is refused", async
   close();
 });
 
-test("a body that is no form, or a long one, is refused", async () => {
+test("a body that is not a form or is too long is refused", async () => {
   const headers = { host: new URL(service.address).host, origin: service.address };
   assert.equal((await post("/enter", headers, `secret=${"A".repeat(20_000)}`)).status, 413);
   const json = { ...headers, "content-type": "application/json" };
   assert.equal((await post("/enter", json, "{}")).status, 415);
 });
 
-test("with an https PUBLIC_URL the console has that host, over https for a year, and a link opens nothing but a passkey", async () => {
+test("with an https PUBLIC_URL the console answers on that host, sends HSTS for a year, and a link only allows to create a passkey", async () => {
   const own = { host: "returns.example" };
   for (const path of ["/", "/enter", "/sign-in"]) {
     const { status, text, headers } = await get(path, own, published);
@@ -199,7 +199,7 @@ test("with an https PUBLIC_URL the console has that host, over https for a year,
   assert.equal(rows.length, 1, "still unused");
 });
 
-test("several workspaces are chosen from, and / leads to the one looked at last", async () => {
+test("with several workspaces there is a choice, and / redirects to the one viewed last", async () => {
   const [first, second] = [await createTenant(service.database), await createTenant(service.database)];
   const cookie = await signInAs(service, { name: "Agency", shopDomain: first.shopDomain });
   await makeUserLink(service, { name: "Agency", shopDomain: second.shopDomain });
@@ -213,7 +213,7 @@ test("several workspaces are chosen from, and / leads to the one looked at last"
   assert.equal((await home()).headers.get("location"), `/w/${first.shopDomain}`);
 });
 
-test("without a console / leads to the guides, and its other paths are nothing", async () => {
+test("without a console / redirects to the guides, and its other paths are not found", async () => {
   const without = await startTestService({ CONSOLE: "off" });
   try {
     const home = await get("/", {}, without);

@@ -39,7 +39,7 @@ const shopify = (fields: Record<string, string> = {}) => ({
   ...fields,
 });
 
-test("a source's refusal is shown in its own words at the form, which keeps all but the secret", async () => {
+test("a source's refusal is shown in its own words at the form, which keeps everything but the secret", async () => {
   const { post, audit, connections } = await newShop();
   const stored = await connections();
   const cases = [

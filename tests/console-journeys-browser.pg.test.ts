@@ -20,8 +20,8 @@ import { createSmallStore } from "./support/small-store.ts";
 import type { Tenant } from "./support/tenants.ts";
 
 /**
- * What people do in the console, in a real browser, on the demo store; and stores at the edges: every page that is read answers, fits
- * its window, breaks no number and says what is so.
+ * What people do in the console, in a real browser, on the demo store; and stores with extreme data: every page answers, fits its
+ * window, breaks no number and says what is true.
  */
 
 let started: ConsoleDemo;
@@ -48,7 +48,7 @@ const chromium = useChromium(async () => {
   return () => started.stop();
 });
 
-/** A separate browser of the merchandiser; forbidden behaviour is collected and fails the test. */
+/** A separate browser of the merchandiser; forbidden behaviour fails the test. */
 async function signedIn(
   context: TestContext,
   options: PageOptions,
@@ -70,7 +70,7 @@ async function signedIn(
   );
 }
 
-/** The exact value of a figure, as the API has it. */
+/** A figure's exact value, as in the API. */
 const exact = (page: Page, from: string): Promise<string | null> =>
   page.locator(`data[data-from="${from}"]`).first().getAttribute("value");
 
@@ -82,10 +82,10 @@ const parameters = (page: Page): Record<string, string> =>
 
 const show = (page: Page) => page.getByRole("button", { name: "Show" }).click();
 
-/** A part of the bar by the button that opens it. */
+/** A menu of the bar, by the button that opens it. */
 const menu = (page: Page, name: string) => page.locator(".menu > summary", { hasText: name });
 
-/** By the navigation, to another page. */
+/** Goes to another page by the navigation. */
 const go = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
 
@@ -180,7 +180,7 @@ test("with JavaScript: a readout moves by keyboard and pointer, and Copy copies 
   });
 });
 
-/** How many clicks from the overview a question may take. */
+/** The most clicks that an answer may take from the overview. */
 const MOST_CLICKS = 2;
 
 type Question = {
@@ -203,7 +203,7 @@ const says = (pattern: RegExp) => async (page: Page) => {
   assert.match(oneLine(await card.innerText()), pattern);
 };
 
-/** What a merchandiser asks; `sku` and `title` are of the bad batch. */
+/** A merchandiser's questions; `sku` and `title` are those of the bad batch. */
 function questionsAbout({ sku, title }: { sku: string; title: string }): Question[] {
   const firstRow = (page: Page) => page.locator(".scroll tbody tr").first();
   return [
@@ -332,7 +332,7 @@ test("the twelve questions of a merchandiser are answered in two clicks from the
   });
 });
 
-/** What stands in the first screen of a page, of that width and height. */
+/** What the first screen of a page shows, at this width and height. */
 const FIRST_SCREENS: readonly (readonly [width: number, height: number, path: string, ...seen: string[]])[] =
   [
     [
@@ -380,7 +380,7 @@ test("the first screen answers: problem and figures before any scrolling", async
   });
 });
 
-test("the card of a cell shows by pointer and by keyboard, and Escape hides it until either goes on", async (context) => {
+test("the card of a cell appears for pointer and keyboard, and Escape hides it until either moves on", async (context) => {
   await signedIn(context, {}, async (page) => {
     await page.goto(`${home}${place}/cohorts`);
     const cell = (column: number) => page.locator(".heat tbody tr:nth-child(3) td").nth(column);
@@ -484,7 +484,7 @@ const PATHS = [
   "/settings/usage",
 ];
 
-/** Numbers that take more than a line, and words of a program. */
+/** Finds numbers that are broken over lines, and words such as "undefined". */
 const BROKEN = `[
   ...[...document.querySelectorAll("main data:not(.absent)")]
     .filter((each) => /^\\S*\\d[\\d.,]*(?: (?:%|points))?$/u.test(each.textContent.trim()) && each.getClientRects().length > 1)
@@ -496,7 +496,7 @@ const BROKEN = `[
 const PHONE = { width: 390, height: 844 };
 const WIDE = { width: 1440, height: 900 };
 
-test("every page of stores at the edges is read at 390 and 1440 px", async (context) => {
+test("every page of stores with extreme data is readable at 390 and 1440 px", async (context) => {
   if (chromium.isMissing(context)) return;
   const shops: (Member & Omit<OddStore, "make">)[] = [];
   for (const { make, ...shop } of ODD_STORES)
@@ -529,7 +529,7 @@ async function readPage(page: Page, address: string, path: string, words?: RegEx
   return found;
 }
 
-/** The text in place of each key figure, and how many lines it takes. */
+/** Puts the text in place of each key figure; returns how many lines each takes. */
 async function keyFigureLines(page: Page, text: string): Promise<number[]> {
   return page.evaluate(`[...document.querySelectorAll(".figures > div + div strong data")].map((data) => {
     const long = document.createElement("span");

@@ -5,7 +5,7 @@ import { startTestService } from "./support/service.ts";
 import { challengeOf, createPasskey, onLocalhost } from "./support/software-passkey.ts";
 import { use } from "./support/use.ts";
 
-/** Nobody is kept out by what others at the same address, such as a proxy's, have done wrong. */
+/** Failures of others at the same address, such as a proxy's, lock nobody out. */
 
 const service = use(() => startTestService({ TRUSTED_PROXIES: "127.0.0.1" }));
 
@@ -35,7 +35,7 @@ async function exhaust(client: string): Promise<void> {
 const local = (client: string) => ({ ...by(client), ...onLocalhost(service) });
 const challengeFor = (client: string): Promise<string> => challengeOf(service, by(client));
 
-test("a valid link signs in from an address where too many have failed, and one that is used says no more", async () => {
+test("a valid link signs in from an address with too many failures, and a used one is refused without a record", async () => {
   const client = "203.0.113.1";
   await exhaust(client);
   const { secret, user_id: userId } = await makeUserLink(service, { name: "Late" });
@@ -55,7 +55,7 @@ test("a valid link signs in from an address where too many have failed, and one 
   assert.equal(again.rows.length, recorded, "beyond the limit no refusal is written down");
 });
 
-test("a known passkey signs in from an address where too many have failed, once for each challenge", async () => {
+test("a known passkey signs in from an address with too many failures, once for each challenge", async () => {
   const client = "203.0.113.2";
   const { user_id: userId } = await makeUserLink(service, { name: "Key" });
   const answerOf = await createPasskey(service, userId);
@@ -68,7 +68,7 @@ test("a known passkey signs in from an address where too many have failed, once 
   assert.ok(once.every(({ status }) => status === 303 || status === 429));
 });
 
-test("fifty known passkeys at once are all checked: they wait in line", async () => {
+test("fifty known passkeys at once are all checked, one after another beyond the limit", async () => {
   const { user_id: userId } = await makeUserLink(service, { name: "Many" });
   const answerOf = await createPasskey(service, userId);
   const credentials = await Promise.all(
@@ -87,7 +87,7 @@ test("requesting a passkey challenge writes nothing and has no limit", async () 
   assert.equal(await rows(), earlier);
 });
 
-test("behind a trusted proxy clients are told apart: in limits, audit and log", async () => {
+test("behind a trusted proxy clients are distinguished in limits, audit and log", async () => {
   const bad = { secret: "B".repeat(43) };
   assert.ok((await statusesOf(31, "/enter", bad, by("203.0.113.5"))).includes(429));
   assert.deepEqual(await statusesOf(5, "/enter", bad, by("203.0.113.6")), [403]);
@@ -102,7 +102,7 @@ test("behind a trusted proxy clients are told apart: in limits, audit and log", 
   assert.deepEqual(rows, [{ origin: "2001:db8::7" }]);
 });
 
-test("a client without a proxy is counted by its own address, whatever it says of itself", async () => {
+test("a client without a proxy is counted by its own address, whatever it sends in headers", async () => {
   const direct = await startTestService();
   try {
     const posts = Array.from({ length: 31 }, (_, index) =>

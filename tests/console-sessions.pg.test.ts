@@ -21,12 +21,12 @@ async function sessionsOf(name: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-test("a link signs in, and / leads to the person's only workspace", async () => {
+test("a link signs in, and / redirects to the person's only workspace", async () => {
   const { shopDomain } = await createTenant(service.database);
   const { secret } = await makeUserLink(service, { name: "Ada", shopDomain });
   const entered = await postForm(service, "/enter", { secret });
   assert.deepEqual([entered.status, entered.headers.get("location")], [303, "/"]);
-  // The second has the offer of a passkey, which the next page shows.
+  // The second cookie holds the offer to create a passkey, which the next page shows.
   const [session = "", offer = ""] = entered.headers.getSetCookie();
   assert.match(offer, /^returns-done=[\w-]+; Path=\/; Max-Age=60; HttpOnly; SameSite=Lax$/u);
   assert.match(session, /^returns=[A-Za-z0-9_-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/u);
@@ -38,7 +38,7 @@ test("a link signs in, and / leads to the person's only workspace", async () => 
   assert.deepEqual(rows, [{ action: "session.begin" }]);
 });
 
-test("who was sent to sign in from a page is back there afterwards, once", async () => {
+test("a person who was sent from a page to the sign-in returns to it afterwards, once", async () => {
   const { shopDomain } = await createTenant(service.database);
   const page = `/w/${shopDomain}/report?window=90d&sku=A%26B`;
   const stale = `returns=${"A".repeat(43)}`;
@@ -54,7 +54,7 @@ test("who was sent to sign in from a page is back there afterwards, once", async
   }
 });
 
-test("only hashes are stored, and a session has another secret than its link", async () => {
+test("only hashes are stored, and a session's secret differs from its link's", async () => {
   const { secret } = await makeUserLink(service, { name: "Hashed" });
   const cookie = cookieOf(await postForm(service, "/enter", { secret }));
   const session = cookie.slice("returns=".length);

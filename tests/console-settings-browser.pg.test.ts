@@ -42,7 +42,7 @@ async function enter(page: Page, link: string): Promise<void> {
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-test("an invitation is copied, used in another browser, and its member raised and removed by clicks", async (context) => {
+test("an invitation is copied and used in another browser, and its member's role is raised and the member removed, by clicks", async (context) => {
   const permissions = ["clipboard-read", "clipboard-write"];
   await signedIn(context, { permissions }, async (page, place) => {
     await page.goto(`${place}/settings/members`);
@@ -179,8 +179,8 @@ test("an owner exports everything, erases the workspace and cancels that", async
 });
 
 /**
- * How much Tab reaches within the page's content: numbered in the order of the markup, of radios of one name the chosen one or the
- * first. From then on the page lists what gets the focus, beginning before the first.
+ * Numbers, in the order of the markup, everything in the page's content that Tab should reach (of a group of radios the checked or the
+ * first one); returns how many. From then on the page lists what gets the focus, beginning before the first.
  */
 const REACHABLE = `(() => {
   const all = [...document.querySelectorAll("#content :is(a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0'])")];
@@ -220,7 +220,7 @@ test("Tab reaches every field and button of every page of settings in order, and
   });
 });
 
-/** How often Tab is pressed before the page is asked where the focus was. */
+/** How often Tab is pressed before the list of focused elements is read. */
 const TABS = 10;
 
 async function tabThrough(page: Page, name: string): Promise<void> {
@@ -235,12 +235,12 @@ async function tabThrough(page: Page, name: string): Promise<void> {
   assert.deepEqual(places.slice(0, count + 1), [...inOrder, null], name);
 }
 
-/** Returns whether a form is one that Enter sends; its fields are then filled with what is refused. */
+/** Returns whether Enter sends the form, which is then filled with values that are refused. */
 async function sendByEnter(page: Page, form: Locator, name: string): Promise<boolean> {
   const fields = form.locator("input:is([type=text], [type=number])");
   if (!(await fields.first().isVisible())) return false;
   const button = form.locator("button:not([formmethod=get])");
-  // Enter presses the first button, which only looks where a change can be tried.
+  // Enter presses the first button, which for a form with a preview only shows it.
   if ((await form.locator("button").first().getAttribute("formmethod")) === "get") return false;
   if ((await button.count()) === 0) return false;
   for (const field of await fields.all()) {
@@ -250,7 +250,7 @@ async function sendByEnter(page: Page, form: Locator, name: string): Promise<boo
   await Promise.all([page.waitForEvent("load", { timeout: 8000 }), fields.first().press("Enter")]).catch(
     async (error: unknown) => assert.fail(`${name}: ${await form.innerHTML()} ${String(error)}`),
   );
-  // A browser moves the focus with the first picture of a page, which may come after its load.
+  // A browser moves the focus when it first paints a page, which may be after its load event.
   await page
     .waitForFunction(FOCUSED, undefined, { timeout: 8000 })
     .catch(() => assert.fail(`${name}: ${page.url()}`));

@@ -29,7 +29,7 @@ import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 
-/** What developers of programs do in a browser: read the documents, run the client's package in a page, and allow apps of others that connect over MCP. */
+/** What developers do in a browser: read the documents, run the client package in a page, and allow MCP apps to connect. */
 
 type Look = { name: string; width: number; height: number; colorScheme: "light" | "dark" };
 
@@ -64,7 +64,7 @@ const chromium = useChromium(async () => {
 });
 
 for (const look of [WIDE, NARROW]) {
-  test(`every page, ${look.name}, is quiet, stays at home, fits and stands still`, async (context) => {
+  test(`every page, ${look.name}, logs nothing, requests no other host, fits its width and has no layout shift`, async (context) => {
     await withPage(context, look, async (page) => {
       assert.ok(paths.length >= 9, paths.join(" "));
       for (const path of paths) {
@@ -78,7 +78,7 @@ for (const look of [WIDE, NARROW]) {
   });
 }
 
-test("a keyboard reaches the content, the menus and what scrolls", async (context) => {
+test("the content, the menus and what scrolls can be reached by keyboard", async (context) => {
   await withPage(context, WIDE, async (page) => {
     await page.goto(addressOf("/docs/numbers"));
     await page.keyboard.press("Tab");
@@ -127,7 +127,7 @@ test("trying a request on the reference gets the service's answer", async (conte
   });
 });
 
-test("the search finds sections by their words, and leads to the first one", async (context) => {
+test("the search finds sections by their words, and Enter opens the first one", async (context) => {
   await withPage(context, NARROW, async (page) => {
     await page.goto(addressOf("/docs/reference"));
     await page.keyboard.press("/");
@@ -302,7 +302,7 @@ async function openPage(context: TestContext, origin: string): Promise<Page> {
   return page;
 }
 
-/** A person without a session opens an app's page, signs in by a link, and is led to the question. */
+/** A person without a session opens an app's page, signs in by a link, and is redirected to the consent page. */
 async function signIn(page: Page, asked: string, name: string): Promise<void> {
   await page.goto(asked);
   assert.equal(new URL(page.url()).pathname, "/sign-in");
@@ -368,7 +368,7 @@ for (const [sdk, makeClient, makeTransport] of [
   });
 }
 
-test("a web app's window stays its own through sign-in, confirmation and consent", async (context) => {
+test("a web app keeps access to its window through sign-in, confirmation and consent", async (context) => {
   await chromium.withPage(context, { expected: /^Scripts may close|404/u }, async (page, own) => {
     const callback = await openCallback(context);
     const app = await createApp(apps.issuer, "Web app", callback.url);

@@ -27,10 +27,10 @@ import { use } from "./support/use.ts";
  */
 
 const place = use(startPasskeyPlace);
-/** Of the shared service, which is on this machine and without https. */
+/** The console of the shared service, on this machine without https. */
 const localHome = local.address.replace("127.0.0.1", "localhost");
 
-test("a link opens the making of a passkey, which signs in then and later", async (context) => {
+test("a link allows to create a passkey, which signs in at once and later", async (context) => {
   await place.withDevice(context, async (device) => {
     const { page, own, authenticator } = device;
     await enrol(device, await passkeyLink(place, "Ada"));
@@ -60,7 +60,7 @@ test("a link opens the making of a passkey, which signs in then and later", asyn
   });
 });
 
-test("who dismisses the device's question has not used the link up", async (context) => {
+test("dismissing the device's prompt does not use up the link", async (context) => {
   await place.withDevice(context, async (device) => {
     const { page, authenticator } = device;
     await authenticator.verify(false);
@@ -76,7 +76,7 @@ test("who dismisses the device's question has not used the link up", async (cont
   });
 });
 
-test("a second device gets a passkey by another link, and both sign in", async (context) => {
+test("a second device gets a passkey with another link, and both sign in", async (context) => {
   await place.withDevice(context, async (first) => {
     await enrol(first, await passkeyLink(place, "Two devices"));
     await first.page.goto(await passkeyLink(place, "Two devices"));
@@ -96,7 +96,7 @@ test("a second device gets a passkey by another link, and both sign in", async (
   });
 });
 
-test("after a lost device a recovery link ends its passkey and its sign-in", async (context) => {
+test("after the loss of a device a recovery link removes its passkey and session", async (context) => {
   await place.withDevice(context, async (lost) => {
     await enrol(lost, await passkeyLink(place, "Lost"));
     await place.withDevice(context, async (found) => {
@@ -108,7 +108,7 @@ test("after a lost device a recovery link ends its passkey and its sign-in", asy
     assert.equal(lost.page.url(), `${HOME}/sign-in`);
     await lost.page.getByRole("button", { name: "Sign in with a passkey" }).click();
     await lost.page.getByText("This passkey is not registered here.").waitFor();
-    // The device that has the old one makes a new one, too.
+    // The device with the old passkey also creates a new one.
     await enrol(lost, await passkeyLink(place, "Lost", { isRecovery: true }));
   });
 });
@@ -123,7 +123,7 @@ async function forgetProofs(service: TestService): Promise<void> {
   await service.database.query("update console_session set proved_at = now() - interval '601 s'");
 }
 
-test("on this machine a passkey is added after a link, signs in, and then proves", async (context) => {
+test("on this machine a passkey is added after a link, signs in, and confirms", async (context) => {
   await place.withDevice(context, async (device) => {
     const { page, own } = device;
     const { secret } = await makeUserLink(local, { name: "Local" });
@@ -150,7 +150,7 @@ test("on this machine a passkey is added after a link, signs in, and then proves
   });
 });
 
-test("a passkey is removed together with the other sign-ins, and the last one after a warning alone", async (context) => {
+test("removing a passkey can also end the other sessions, and removing the last one needs a second confirmation", async (context) => {
   await place.withDevice(context, async (device) => {
     const { page } = device;
     await enrol(device, await passkeyLink(place, "Careful"));
@@ -178,7 +178,7 @@ test("a passkey is removed together with the other sign-ins, and the last one af
   });
 });
 
-test("somebody with two authenticators adds the second one on the page of their account", async (context) => {
+test("a person adds a second authenticator on the page of their account", async (context) => {
   await place.withDevice(context, async (device) => {
     const { page, authenticator } = device;
     await enrol(device, await passkeyLink(place, "Keys"));
@@ -195,7 +195,7 @@ test("somebody with two authenticators adds the second one on the page of their 
 });
 
 for (const { width, colorScheme } of LOOKS) {
-  test(`the ways in and the account at ${width} px, ${colorScheme}`, async (context) => {
+  test(`the sign-in pages and the account at ${width} px, ${colorScheme}`, async (context) => {
     const look = { viewport: { width, height: 800 }, colorScheme };
     await place.withDevice(
       context,
@@ -241,7 +241,7 @@ for (const { width, colorScheme } of LOOKS) {
   });
 }
 
-test("opening a link uses nothing; its one button signs in, and the secret leaves the address", async (context) => {
+test("opening a link does not use it up; its button signs in, and the secret is removed from the address", async (context) => {
   await chromium.withPage(context, {}, async (page, own) => {
     const { link: printed } = await makeUserLink(local, { name: "Pressed" });
     await page.goto(printed);
@@ -271,17 +271,17 @@ test("opening a link uses nothing; its one button signs in, and the secret leave
 
 const CLIENT = { client_id: "returns", client_secret: "secret of the client" };
 
-/** What the provider's own pages make the browser say, and the refusal at the end. */
+/** Console messages caused by the provider's own pages and by the refusal at the end. */
 const OF_PROVIDER =
   /Clear-Site-Data|Autofocus processing|ERR_NAME_NOT_RESOLVED|autocomplete attributes|status of 40[34]/u;
 
-/** A service whose members sign in at a provider, and a workspace there. */
+/** A service whose members sign in at a provider. */
 let federated: TestService;
 let tenant: Tenant;
 let home = "";
 
 const chromium = useChromium(async () => {
-  // The first person of an installation is an operator, whom / leads elsewhere.
+  // The first person of an installation is an operator, whom / redirects elsewhere.
   await makeUserLink(local, { name: "Operator" });
   const [ownPort, port] = [await freePort(), await freePort()];
   home = `http://localhost:${ownPort}`;
@@ -304,7 +304,7 @@ const chromium = useChromium(async () => {
   };
 });
 
-/** Its own sign-in page takes any name, and its account has the verified address of it. */
+/** Its own sign-in page accepts any name; the account has a verified address made of it. */
 async function startProvider(issuer: string, port: number): Promise<Server> {
   const server = new Provider(issuer, {
     clients: [
@@ -321,7 +321,7 @@ async function startProvider(issuer: string, port: number): Promise<Server> {
       claims: () => ({ sub: id, email: `${id}@acme.example`, email_verified: true }),
     }),
   }).listen(port, "localhost");
-  // Without a service there is nothing that stops it.
+  // If no service starts, nothing would stop it.
   await once(server.unref(), "listening");
   return server;
 }

@@ -52,7 +52,7 @@ async function asOwner(context: TestContext, use: (page: Page) => Promise<void>)
   if (chromium.isMissing(context)) return;
   const { member } = await scene({ on: service, readiness: "installing", dataAsOf: null });
   const owner = await member();
-  // Parts are refused on purpose, and connections cut.
+  // The tests refuse parts and cut connections.
   await chromium.withPage(context, { as: owner, expected: /^/u }, async (page, own, problems) => {
     const home = new URL(owner.home).origin;
     own.on("request", (request) => {
@@ -77,7 +77,7 @@ const imported = (page: Page) =>
 const looksWell = async (page: Page, state: string): Promise<void> =>
   assert.deepEqual(await wrongLooks(page, state, [360, 1280]), []);
 
-test("an owner chooses a folder, watches it arrive and sees the first chart", async (context) => {
+test("an owner chooses a folder, watches the upload and sees the first chart", async (context) => {
   await asOwner(context, async (page) => {
     await looksWell(page, "before a folder is chosen");
     await withFolder({ ...SMALL_FOLDER, "notes.txt": "x" }, async (folder) => {
@@ -95,9 +95,9 @@ test("an owner chooses a folder, watches it arrive and sees the first chart", as
   });
 });
 
-test("an upload goes on over faults of the network, and after a reload where it stopped", async (context) => {
+test("an upload survives network faults, and continues after a reload where it stopped", async (context) => {
   await asOwner(context, async (page) => {
-    // An unknown column is sent, and not stored.
+    // An unknown column is uploaded, but not stored.
     const note = "x".repeat(9000);
     const rows = Array.from({ length: 1100 }, (_, index) => `o${index},l1,2026-01-05T10:00:00Z,1,${note}`);
     const body = csv(`${LINES},note`, ...rows);
@@ -152,7 +152,7 @@ test("a wrong header line and files of other names are reported before anything 
   });
 });
 
-test("a Shopify export and cells between semicolons are refused with what to do", async (context) => {
+test("a Shopify export and files with semicolons are refused, and the page says what to do", async (context) => {
   await asOwner(context, async (page) => {
     const shopify = csv("Name,Email,Financial Status,Lineitem quantity", "#1001,a@example.com,paid,1");
     const other = csv("Name,Email", "Ann,a@example.com");
@@ -233,7 +233,7 @@ const READING = {
 };
 const ENDED = { ...READING, stage: "Everything has been read", done: 5000, endedAt: NOW };
 
-/** What the next loads of a job's page show; the last one stays. null = the service is away. */
+/** What the next loads of a job's page show; the last one is repeated. null = the service is unreachable. */
 let states: (Progress | null)[] = [];
 
 function answerJob(request: IncomingMessage, response: ServerResponse): unknown {
@@ -276,7 +276,7 @@ async function watch(
   });
 }
 
-test("with script the counts change in place, over an answer that fails, and the end leads on", async (context) => {
+test("with JavaScript the counts change in place, also after a failed request, and the end of the job opens the next page", async (context) => {
   states = [WAITING, null, READING, { ...READING, done: 2400 }, { ...ENDED, nextHref: "/next" }];
   await watch(context, { javaScriptEnabled: true }, async (page) => {
     await page.getByText("Waiting to start").waitFor();
@@ -292,7 +292,7 @@ test("with script the counts change in place, over an answer that fails, and the
   });
 });
 
-test("a job that leads nowhere ends with its page as a whole", async (context) => {
+test("a job without a next page ends with a reload of its page", async (context) => {
   states = [READING, ENDED];
   await watch(context, { javaScriptEnabled: true }, async (page) => {
     await page.getByText("Everything has been read").waitFor();
@@ -301,7 +301,7 @@ test("a job that leads nowhere ends with its page as a whole", async (context) =
   });
 });
 
-test("without script the browser loads the page again by itself, until the job has ended", async (context) => {
+test("without JavaScript the browser reloads the page by itself until the job has ended", async (context) => {
   states = [READING, { ...ENDED, nextHref: "/next" }];
   await watch(context, { javaScriptEnabled: false }, async (page) => {
     await page.getByText("1,200 of 5,000").waitFor();

@@ -58,7 +58,7 @@ export async function startPasskeyPlace(
   startFront: (address: string) => Promise<TlsProxy> = startTlsProxy,
 ): Promise<PasskeyPlace> {
   const service = await startTestService({ PUBLIC_URL: HOME });
-  // The first person is an operator, whom / leads elsewhere.
+  // The first person is an operator, whom / redirects elsewhere.
   await makeUserLink(service, { name: "Operator" });
   const proxy = await startFront(service.address);
   const found = await chromiumFor(proxy.port);
@@ -96,7 +96,7 @@ export async function passkeyLink(
   return `${HOME}/enter#${secret}`;
 }
 
-/** Makes a passkey by a link, which signs in. */
+/** Creates a passkey with a link, which signs in. */
 export async function enrol({ page }: Device, link: string): Promise<void> {
   await page.goto(link);
   await page.getByRole("button", { name: "Create passkey and sign in" }).click();
