@@ -46,5 +46,5 @@ export function excessMinor(
     BigInt(now.sold) * (BigInt(own.returned) * BigInt(held.sold) + 20n * BigInt(held.returned));
   const scale = BigInt(own.sold + 20) * BigInt(held.sold);
   const excess = BigInt(now.returned) * scale - usualUnits;
-  return excess <= 0n ? 0 : nearest(excess * BigInt(cost), scale * BigInt(now.returned));
+  return excess <= 0n || cost <= 0 ? 0 : nearest(excess * BigInt(cost), scale * BigInt(now.returned));
 }

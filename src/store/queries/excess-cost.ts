@@ -34,7 +34,7 @@ export function excessCost(row: string, usual: string, category: string): string
   return `lateral (
         select case when h.sold_units is null then null
                     when ${returned} = 0 then 0
-                    else greatest(0, div(2 * h.excess * ${whole(`${row}.cost_minor`)} + h.units * ${returned}, 2 * h.units * ${returned}))
+                    else greatest(0, div(2 * greatest(h.excess, 0) * ${whole(`${row}.cost_minor`)} + h.units * ${returned}, 2 * h.units * ${returned}))
                end::bigint as excess_minor
           from (values (1)) one
           left join lateral (
