@@ -33,9 +33,10 @@ export function openNodeReader<Node>(
       if (!(error instanceof CostExceeded)) throw error;
       if (ids.length === 1)
         throw new SourceFailed(`Shopify refused even one node of ${document.name} as too expensive.`);
-      size = Math.min(size, Math.ceil(ids.length / 2));
-      const nodes = await readPage(ids.slice(0, size));
-      return [...nodes, ...(await readPage(ids.slice(size)))];
+      const half = Math.ceil(ids.length / 2);
+      size = Math.min(size, half);
+      const nodes = await readPage(ids.slice(0, half));
+      return [...nodes, ...(await readPage(ids.slice(half)))];
     }
   };
   return {
