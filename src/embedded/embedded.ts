@@ -75,7 +75,10 @@ export async function joinEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   return {
     url: `postgresql://${userName}:${password}@127.0.0.1:${presence.port}/${databaseName}`,
     started: presence.started,
-    claimService: async () => (isServing = await tryLock(presence.client, serviceLock)),
+    claimService: async () => {
+      await rejoining;
+      return (isServing = await tryLock(presence.client, serviceLock));
+    },
     release: () => (leaving ??= release()),
   };
 
