@@ -31,10 +31,11 @@ export function excessCost(row: string, usual: string, category: string): string
   const whole = (column: string): string => `coalesce(${column}, 0)::bigint::numeric`;
   const sold = whole(`${row}.sold_units`);
   const returned = whole(`${row}.returned_units`);
+  const cost = whole(`${row}.cost_minor`);
   return `lateral (
         select case when h.sold_units is null then null
-                    when ${returned} = 0 then 0
-                    else greatest(0, div(2 * greatest(h.excess, 0) * ${whole(`${row}.cost_minor`)} + h.units * ${returned}, 2 * h.units * ${returned}))
+                    when least(h.excess, ${cost}) <= 0 then 0
+                    else div(2 * h.excess * ${cost} + h.units * ${returned}, 2 * h.units * ${returned})
                end::bigint as excess_minor
           from (values (1)) one
           left join lateral (
