@@ -89,6 +89,31 @@ test("M1: a tip without a ledger counts as sold neither from the API nor from th
   assert.deepEqual(await synced.cohorts(), await sync.exportedCohorts());
 });
 
+test("orders that are read again in pieces, in any order and twice, end as those of one backfill", async (context) => {
+  const sync = await openShopifySync(context, { seed: 4, orders: 60, products: 12, histories: "full" });
+  const live = await sync.connect();
+  await live.sync("backfill");
+  const first = await live.cohorts();
+  /** As webhooks ask for it: orders by id, those that changed and others. */
+  const readAgain = async (share: number): Promise<void> => {
+    await live.ask(
+      "order",
+      (await live.orderIds()).filter(() => Math.random() < share),
+    );
+    await live.sync("refresh");
+  };
+  for (let round = 0; round < 3; round += 1) {
+    await sync.simulator.control("change", { do: "touchOrders", count: 25, seed: round });
+    await readAgain(0.4);
+  }
+  await readAgain(1);
+  await readAgain(0.4);
+  const once = await sync.connect();
+  await once.sync("backfill");
+  assert.notDeepEqual(await once.cohorts(), first);
+  assert.deepEqual(await live.cohorts(), await once.cohorts());
+});
+
 test("no transaction of a backfill keeps a table from the runs of other shops", async (context) => {
   const sync = await openShopifySync(context, { seed: 43, orders: 40, products: 10 });
   const kept: string[] = [];

@@ -100,7 +100,7 @@ export async function startShopifySync(
         ask: (kind, ids) => addPending(shop.database, shopKey, "shopify", kind, ids),
         orderIds: async () => {
           const rows = await shop.rows<{ order_id: string }>(
-            `select d.order_id from order_document d join order_line l using (shop_key, order_id)
+            `select d.order_id from order_document d left join order_line l using (shop_key, order_id)
               where d.shop_key = $1 group by d.order_id order by min(l.ordered_on), d.order_id`,
             [shopKey],
           );
