@@ -100,7 +100,7 @@ test("M17: after 45 days without a warning an entity is announced again", async 
   assert.ok(again.every((key) => key.endsWith(`:${dayToText(LAST_DAY - 1)}`)));
 });
 
-test("M17: a cleared workspace starts anew, and another one is not affected", async () => {
+test("M17: clearing a workspace clears its warnings, and no others", async () => {
   await evaluate(other);
   assert.deepEqual(await told(other), []);
   await clearWorkspace(service.installation.database, tenant.shopKey);

@@ -70,7 +70,7 @@ test("every connection is read to its end: pages of one record give the same row
   const { counts } = await paged.sync("refresh", { settings });
   assert.equal(counts["orders"], 40);
   assert.equal(counts["products"], 8);
-  // Whole orders tell what bulk operations and pages told.
+  // Orders fetched whole equal those of bulk operations and pages.
   assert.equal(counts["changed_orders"], 0);
 
   await simulator.control("change", { do: "touchOrders", count: 20, seed: 2 });

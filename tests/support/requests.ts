@@ -46,7 +46,7 @@ function listedValues(endpoint: Endpoint): Params[] {
   const lists = parametersOf(endpoint).flatMap(([name, { enum: values = [] }]) =>
     values.length === 0 || name === "product_group_type" ? [] : [{ name, values }],
   );
-  // A lifetime leaves out what is only told of a window.
+  // `lifetime` has no figures of a window, so no other list is combined with it.
   const windows = lists.flatMap(({ name, values }) => (name === "window" ? values : []));
   const others = lists.filter(({ name }) => name !== "window");
   const longest = Math.max(0, ...others.map(({ values }) => values.length));

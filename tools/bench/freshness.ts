@@ -34,7 +34,7 @@ const APP = { clientId: "simulated-client-id", clientSecret: "simulated-client-s
 const FIGURES = `select to_jsonb(c) - 'shop_key' as row from cohort c where shop_key = $1
   order by entity_kind, entity_key, cohort_month, listing_id`;
 
-type Shop = { shopKey: number; url: string; token: string; hasWebhooks: boolean; isBusy: boolean };
+type Shop = { shopKey: number; url: string; token: string; hasWebhooks: boolean };
 /** An order that is not served yet, and when it was placed. */
 type Change = { shopKey: number; orderId: string; placedAt: number };
 
@@ -92,7 +92,7 @@ export async function measureFreshness(
     for (let number = 0; number < workspaces; number += 1) {
       const shop = await addShop(database, { platformUrl, receiver: receiver.url }, now(), number);
       shops.push(shop);
-      if (shop.isBusy) busy.add(shop.shopKey);
+      if (isBusy(number)) busy.add(shop.shopKey);
       tokens.set(shop.shopKey, shop.token);
       const { shopKey } = shop;
       await requestRun(database, { shopKey, source: "shopify", kind: "backfill", requestedBy: "operator" });
@@ -173,7 +173,12 @@ function serveWebhooks(database: Database): ReturnType<typeof serveLoopback> {
   );
 }
 
-/** One in five has no webhooks; half of these are busy. */
+/** Half of the shops without webhooks. */
+function isBusy(number: number): boolean {
+  return number % 10 === 0;
+}
+
+/** One in five has no webhooks. */
 async function addShop(
   database: Database,
   { platformUrl, receiver }: { platformUrl: string; receiver: string },
@@ -199,8 +204,7 @@ async function addShop(
   const { url } = await post<{ url: string }>(platformUrl, options);
   const { token } = options;
   const hasWebhooks = number % 5 !== 0;
-  const isBusy = number % 10 === 0;
-  if (isBusy) {
+  if (isBusy(number)) {
     const lines = [{ product: 1, units: 1 }];
     const processedAt = new Date(now.getTime() - 2 * 86_400_000).toISOString();
     const order = { do: "placeOrder", lines, processedAt };
@@ -218,7 +222,7 @@ async function addShop(
     const place = { url, secrets: { accessToken: token }, signal: AbortSignal.timeout(30_000) };
     await createShopifyConnector(APP).registerWebhooks?.(place, receiver);
   }
-  return { shopKey, url, token, hasWebhooks, isBusy };
+  return { shopKey, url, token, hasWebhooks };
 }
 
 function control<Result>(url: string, action: string, input: unknown): Promise<Result> {
