@@ -16,7 +16,7 @@ export type NodeReader<Node> = {
 };
 
 /** `idsPerRequest` is the most; it is halved whenever the platform finds a request too expensive. */
-export function openNodeReader<Node>(
+export function openNodeReader<Node extends { id: string }>(
   client: ShopifyClient,
   document: Document<{ nodes: (Node | null)[] }>,
   idsPerRequest: number,
@@ -25,8 +25,9 @@ export function openNodeReader<Node>(
   const readPage = async (ids: readonly string[]): Promise<(Node | null)[]> => {
     try {
       const { nodes } = await client.query(document, { ids });
-      if (nodes.length === ids.length) return nodes;
-      const found = `${nodes.length} for ${ids.length}`;
+      const others = nodes.filter((node) => node !== null && !ids.includes(node.id)).length;
+      if (nodes.length === ids.length && others === 0) return nodes;
+      const found = `${nodes.length - others} for ${ids.length}`;
       const anomaly = { field: "QueryRoot.nodes", expected: "one node for each id", found };
       throw new UnreadableAnswer(TITLE, anomaly, null);
     } catch (error) {
@@ -44,7 +45,9 @@ export function openNodeReader<Node>(
     read: async (ids) => {
       const pages: (readonly string[])[] = [];
       for (let from = 0; from < ids.length; from += size) pages.push(ids.slice(from, from + size));
-      return (await allOf(pages.map(readPage))).flat();
+      const nodes = (await allOf(pages.map(readPage))).flat().filter((node) => node !== null);
+      const byId = new Map(nodes.map((node) => [node.id, node]));
+      return ids.map((id) => byId.get(id) ?? null);
     },
   };
 }
