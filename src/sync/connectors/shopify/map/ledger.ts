@@ -5,7 +5,6 @@ import type { AgreementRecord, SaleRecord, ShopifyOrder } from "./records.ts";
 
 /** Units that a refund or a return took back of a line, and those sold in exchange. */
 type Reversal = {
-  at: string;
   units: number;
   /** Without tax; above 0 is taken back. */
   minor: number;
@@ -104,11 +103,12 @@ function sumOf(
   };
   for (const sale of sales) {
     const { action, quantity } = sale;
-    const units = action === "UPDATE" ? 0 : (quantity ?? 0);
-    if (quantity === null) {
+    const stated = quantity ?? 0;
+    const units = action === "UPDATE" ? 0 : stated;
+    if (quantity === null && action !== "UPDATE") {
       oddities.uncountedSales += 1;
       sum.isUncounted = true;
-    } else if (quantity !== 0 && Math.sign(quantity) !== EXPECTED_SIGN[action]) {
+    } else if (stated !== 0 && Math.sign(stated) !== EXPECTED_SIGN[action]) {
       oddities.unexpectedSales += 1;
     }
     if (units > 0) {
@@ -175,13 +175,7 @@ function reverse(
   { soldUnits, soldMinor, takenUnits, takenMinor, otherMinor, isUncounted }: Movement,
 ): { units: number; minor: number } {
   const { key, at, by, change } = entry;
-  const reversal = line.reversals.get(key) ?? {
-    at,
-    units: 0,
-    minor: 0,
-    addedUnits: 0,
-    isUncounted: false,
-  };
+  const reversal = line.reversals.get(key) ?? { units: 0, minor: 0, addedUnits: 0, isUncounted: false };
   line.reversals.set(key, reversal);
   const restoredUnits = Math.min(soldUnits, reversal.units);
   const restoredMinor = partOf(soldMinor, restoredUnits, soldUnits);

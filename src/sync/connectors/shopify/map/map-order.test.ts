@@ -130,10 +130,11 @@ function returnLine(id: number, values: Partial<ReturnLineRecord>): ReturnLineRe
   };
 }
 
-test("M8: several return items of one line add up and carry the reason of the one with the most units", () => {
+test("M8: several return items of one line add up and carry the reason with the most units", () => {
   const returnLines = [
-    returnLine(1, { quantity: 1, processedQuantity: 1, reason: "style" }),
-    returnLine(2, { quantity: 3, processedQuantity: null, reason: "defective" }),
+    returnLine(1, { quantity: 2, processedQuantity: 1, reason: "style" }),
+    returnLine(2, { quantity: 1, processedQuantity: null, reason: "defective" }),
+    returnLine(3, { quantity: 2, processedQuantity: 0, reason: "defective" }),
   ];
   const { returns } = mapOrder(order({ returns: [RETURN], returnLines }), "EUR").part;
   assert.deepEqual(returns, [
@@ -141,7 +142,7 @@ test("M8: several return items of one line add up and carry the reason of the on
       returnId: RETURN.id,
       lineId: LINE.id,
       status: "CLOSED",
-      units: 4,
+      units: 5,
       processedUnits: 1,
       requestedAt: RETURN.createdAt,
       closedAt: RETURN.closedAt,

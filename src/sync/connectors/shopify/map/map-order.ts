@@ -203,12 +203,16 @@ function processedUnitsOf({ status }: ReturnRecord, rows: readonly ReturnLineRec
   return rows.reduce((sum, row) => sum + (row.processedQuantity ?? 0), 0);
 }
 
-/** M8: the reason of the row with the most units, ties to the smaller id. */
+/** M8: the reason with the most units, ties to the one of the smallest id: units of several shipments are several rows. */
 function reasonOfMost(rows: readonly ReturnLineRecord[]): string | null {
-  const [most] = rows.toSorted(
-    (left, right) => right.quantity - left.quantity || compareGids(left.id, right.id),
+  const byReason = Map.groupBy(
+    rows.toSorted((left, right) => compareGids(left.id, right.id)),
+    ({ reason }) => reason,
   );
-  return most?.reason ?? null;
+  const unitsOf = (same: readonly ReturnLineRecord[]): number =>
+    same.reduce((sum, { quantity }) => sum + quantity, 0);
+  const [most] = [...byReason].toSorted(([, left], [, right]) => unitsOf(right) - unitsOf(left));
+  return most?.[0] ?? null;
 }
 
 /**

@@ -87,19 +87,29 @@ function ledgerParts(lineId: string, refunds: readonly RefundRecord[], context: 
   return refunds.map((refund) => {
     const stated = statedUnits(refund, lineId);
     const own = reversals?.get(refund.id);
-    let units = own?.isUncounted === true ? Math.max(own.units, stated) : (own?.units ?? 0);
+    let units = own === undefined ? 0 : bookedUnits(own, stated);
     let minor = own?.minor ?? 0;
     const ofReturn = refund.returnId === null ? undefined : reversals?.get(refund.returnId);
     if (ofReturn !== undefined && refund.returnId !== null) {
       const used = usedUnits.get(refund.returnId) ?? 0;
-      const taken = Math.max(0, Math.min(stated - units, ofReturn.units - used));
+      const others = refunds.filter(({ returnId }) => returnId === refund.returnId);
+      const booked = bookedUnits(ofReturn, sum(others.map((other) => statedUnits(other, lineId))));
+      const taken = Math.max(0, Math.min(stated - units, booked - used));
       const paidMinor = ofReturn.minor - (context.kept.get(keptKey(refund.returnId, lineId)) ?? 0);
-      minor += partOf(paidMinor, used + taken, ofReturn.units) - partOf(paidMinor, used, ofReturn.units);
+      minor += partOf(paidMinor, used + taken, booked) - partOf(paidMinor, used, booked);
       units += taken;
       usedUnits.set(refund.returnId, used + taken);
     }
     return split(statedGroups(refund, lineId, context.money), units, minor);
   });
+}
+
+/** Units that the ledger takes back under a refund or a return, or, where it does not say how many, those of refund lines. */
+function bookedUnits(
+  { units, isUncounted }: { units: number; isUncounted: boolean },
+  stated: number,
+): number {
+  return isUncounted ? Math.max(units, stated) : units;
 }
 
 /** Without a ledger: what refund lines say, up to the units that the line has lost. */
@@ -200,13 +210,13 @@ function cancelUnsent(
   });
 }
 
-/** Units returned or in transit: those of an open return can be refunded only by that return. */
+/** Units returned or in transit: those of an open return can be refunded only by that return, all of them until it is closed. */
 function returningUnitsBy(
-  { status, requestedAt, processedUnits, units }: DocumentReturn,
+  { status, requestedAt, closedAt, processedUnits, units }: DocumentReturn,
   at: string,
 ): number {
-  const isUnderWay = status === "OPEN" || status === "CLOSED";
-  return isUnderWay && (requestedAt ?? at) <= at ? (processedUnits ?? units) : 0;
+  if ((status !== "OPEN" && status !== "CLOSED") || (requestedAt ?? at) > at) return 0;
+  return (closedAt ?? at) > at ? units : (processedUnits ?? units);
 }
 
 function soldBy({ placedUnits, changes }: LineLedger, time: string): number {
