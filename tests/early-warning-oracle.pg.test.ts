@@ -115,7 +115,7 @@ async function compareStore(seed: number, primaryWindowDays: number): Promise<vo
       assert.equal(metadata["returned_lines"], naive.returnedLines);
       assert.equal(metadata["returned_orders"], naive.returnedOrders);
       assert.ok(Math.abs((metadata["expected_lines"] as number) - naive.expected) < 0.0051, id);
-      const cost = (naive.refundMinor / 100) * (1 - naive.expected / naive.returnedOrders);
+      const cost = (naive.costMinor / 100) * (1 - naive.expected / naive.returnedOrders);
       assert.ok(Math.abs((metadata["excess_cost"] as number) - cost) < 0.011, `${id} ${cost}`);
     }
   }

@@ -75,6 +75,11 @@ test("M17: the alert has the entity, since when, returned and expected numbers, 
   });
 });
 
+test("M17: where label credits exceed the refunds, there is no excess cost", () => {
+  const { metadata } = earlyWarningAlert(WARNING, { ...DETAILS, label_minor: -40_001 }, SETTINGS);
+  assert.equal(metadata["excess_cost"], 0);
+});
+
 test("M17: critical from three times the expected lines, and ten more than expected", () => {
   const severity = (returnedLines: number, expectedLines: number) =>
     earlyWarningAlert({ ...WARNING, returnedLines, expectedLines }, DETAILS, SETTINGS).severity;

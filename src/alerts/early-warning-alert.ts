@@ -19,7 +19,7 @@ export function earlyWarningAlert(
 ): AlertDraft {
   const exponent = currencyExponent(currencyCode);
   const costMinor = details.refund_minor + details.label_minor;
-  const excessCostMinor = Math.round((costMinor * excessLines(warning)) / warning.returnedLines);
+  const excessCostMinor = Math.round((Math.max(0, costMinor) * excessLines(warning)) / warning.returnedLines);
   const topReason = topReasonOf(details);
   const entity = { kind: warning.kind, key: warning.key, title: details.product_title };
   const selector = selectorOf(warning);

@@ -11,7 +11,14 @@ export type MadeLine = {
   orderedDay: number;
   soldUnits: number;
   /** The only event that returns units; money in minor units. */
-  back: { day: number; units: number; refundMinor: number; reason: string | null } | null;
+  back: {
+    day: number;
+    units: number;
+    refundMinor: number;
+    reason: string | null;
+    /** Null where label costs are not included. */
+    label: { day: number; minor: number } | null;
+  } | null;
 };
 export type MadeProduct = { id: string; family?: string; analytics_category?: string };
 export type WarningStore = { lines: MadeLine[]; products: MadeProduct[]; files: StoreFiles };
@@ -24,8 +31,8 @@ const STRANGE_SKUS: readonly string[] = [`Q"uote's\\`, "tab:and:colon", "naïve 
 /**
  * Days from `firstDay` to `lastDay`: SKUs shared by two products, used variants, lines without SKU or product, products
  * without family or category, a large and two small categories, canceled orders and removed units, requests that are
- * not closed, refunds without units, returns before the order, days and a month without sales, giant orders, and bad
- * batches in the last seven weeks.
+ * not closed, refunds without units, returns before the order, days and a month without sales, giant orders, bad
+ * batches in the last seven weeks, and labels of returns, some of them credits; of an even seed, one is in another currency.
  */
 export function makeWarningStore(seed: number, firstDay: number, lastDay: number): WarningStore {
   const random = mulberry32(seed * 2_654_435_761);
@@ -52,6 +59,7 @@ export function makeWarningStore(seed: number, firstDay: number, lastDay: number
     order_lines: [] as StoreFiles["order_lines"],
     returns: [] as NonNullable<StoreFiles["returns"]>,
     refunds: [] as NonNullable<StoreFiles["refunds"]>,
+    return_labels: [] as NonNullable<StoreFiles["return_labels"]>,
   };
   const lines: MadeLine[] = [];
   const silentFrom = firstDay + 100;
@@ -120,7 +128,7 @@ export function makeWarningStore(seed: number, firstDay: number, lastDay: number
         closed_at: at(backDay, 12),
         reason,
       });
-      back = { day: backDay, units: backUnits, refundMinor: 0, reason };
+      back = { day: backDay, units: backUnits, refundMinor: 0, reason, label: labelOf(event, backDay) };
     } else if (isBack) {
       const subtotal = (minor / 100).toFixed(2);
       files.refunds.push({
@@ -130,7 +138,7 @@ export function makeWarningStore(seed: number, firstDay: number, lastDay: number
         units: backUnits,
         subtotal,
       });
-      back = { day: backDay, units: backUnits, refundMinor: minor, reason: null };
+      back = { day: backDay, units: backUnits, refundMinor: minor, reason: null, label: null };
     } else if (random() < 0.05) {
       files.returns.push({ ...key, return_id: event, status: "OPEN", units: 1, reason });
     }
@@ -143,6 +151,21 @@ export function makeWarningStore(seed: number, firstDay: number, lastDay: number
       soldUnits,
       back: soldUnits === 0 ? null : back,
     });
+  }
+
+  /** Charged up to a month after the return is closed. */
+  function labelOf(returnId: string, backDay: number): NonNullable<MadeLine["back"]>["label"] {
+    const labels = files.return_labels;
+    const isForeign = seed % 2 === 0;
+    const charged = { day: backDay + (labels.length % 30), minor: ((labels.length % 7) - 2) * 300 };
+    labels.push({
+      label_id: returnId,
+      return_id: returnId,
+      charged_at: at(charged.day, 12),
+      amount: (charged.minor / 100).toFixed(2),
+      currency: isForeign && labels.length === 0 ? "USD" : "EUR",
+    });
+    return isForeign ? null : charged;
   }
 }
 

@@ -14,7 +14,8 @@ export type OracleWarning = {
   soldUnits: number;
   returnedUnits: number;
   returnedLines: number;
-  refundMinor: number;
+  /** Refunds and labels, never below 0. */
+  costMinor: number;
   /** The largest first. */
   parts: { kind: string; key: string; excess: number }[];
 };
@@ -121,7 +122,10 @@ export function oracleWarnings(
           soldUnits: total(window, ({ soldUnits }) => soldUnits),
           returnedUnits: total(back, (line) => Math.min(line.soldUnits, line.back?.units ?? 0)),
           returnedLines: back.length,
-          refundMinor: total(back, (line) => line.back?.refundMinor ?? 0),
+          costMinor: Math.max(
+            0,
+            total(back, (line) => (line.back?.refundMinor ?? 0) + labelMinorBy(line, asOfDay)),
+          ),
           parts: [],
         };
       }
@@ -197,6 +201,11 @@ function keyOf(line: Known, kind: string): string | null {
 
 function isBackBy(line: MadeLine, asOfDay: number): boolean {
   return line.back !== null && line.back.day <= asOfDay;
+}
+
+function labelMinorBy({ orderedDay, back }: MadeLine, asOfDay: number): number {
+  const label = back?.label ?? null;
+  return label !== null && Math.max(label.day, orderedDay) <= asOfDay ? label.minor : 0;
 }
 
 function lagOf(line: MadeLine): number {
