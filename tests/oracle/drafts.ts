@@ -66,9 +66,9 @@ export const lineDraft = fc.record({
     fc.record({ lag, clock, units: oneOf(1, 1, 2, 3, -1, -1, -2), cause: oneOf("edit", "exchange") }),
     { maxLength: 4 },
   ),
-  /** Days after the order and units, if the source states reversals. */
+  /** Days after the order and units, if the source states reversals; below 0 restored. */
   reversals: fc.option(
-    fc.array(fc.tuple(fc.nat({ max: 100 }), fc.integer({ min: 1, max: 3 })), { minLength: 1, maxLength: 2 }),
+    fc.array(fc.tuple(fc.nat({ max: 100 }), oneOf(1, 1, 2, 3, -1)), { minLength: 1, maxLength: 2 }),
     {
       nil: undefined,
       freq: 1,
@@ -127,7 +127,11 @@ export const refundDraft = fc.record({
   line: lineIndex,
   number: fc.nat({ max: 7 }),
   units: fc.nat({ max: 3 }),
-  cents: fc.nat({ max: 9_999 }),
+  /** Sometimes taken back. */
+  cents: fc.oneof(
+    { arbitrary: fc.nat({ max: 9_999 }), weight: 6 },
+    { arbitrary: fc.integer({ min: -3_000, max: -1 }), weight: 1 },
+  ),
   restock: oneOf<OracleRestockType | undefined>(
     "RETURN",
     "RETURN",

@@ -322,16 +322,17 @@ function inTime(one: RefundRow, other: RefundRow): number {
   );
 }
 
-/** M1: money by units, by largest remainder, of equal ones the earlier day first. */
-function splitMinor(minor: number, payees: readonly unknown[], lots: readonly LedgerLine[]) {
+/** M1: money by units, by largest remainder, of equal ones the earlier day first; a credit as the positive amount. */
+function splitMinor(signedMinor: number, payees: readonly unknown[], lots: readonly LedgerLine[]) {
   const total = payees.length;
+  const minor = Math.abs(signedMinor);
   const parts = lots.map((lot) => {
     const share = minor * payees.filter((other) => other === lot).length;
     return { lot, whole: Math.floor(share / total), left: share % total };
   });
   let left = minor - parts.reduce((sum, { whole }) => sum + whole, 0);
   for (const part of parts.toSorted((one, other) => other.left - one.left)) if (left-- > 0) part.whole += 1;
-  return new Map(parts.map(({ lot, whole }) => [lot, whole]));
+  return new Map(parts.map(({ lot, whole }) => [lot, whole * Math.sign(signedMinor)]));
 }
 
 function reasonOf(row: ReturnRow): Reason {

@@ -30,6 +30,7 @@ const many = <Draft>(draft: fc.Arbitrary<Draft>, minLength: number): fc.Arbitrar
 /** A random store, small so that rules interact. */
 export const randomStore: fc.Arbitrary<OracleStore> = fc
   .record({
+    currency: oneOf("EUR", "EUR", "EUR", "JPY", "KWD"),
     primary: oneOf(30, 30, 45, 7, 1, 365),
     minSold: fc.integer({ min: 1, max: 4 }),
     card: fc.integer({ min: 1, max: 4 }),
@@ -50,7 +51,7 @@ export const randomStore: fc.Arbitrary<OracleStore> = fc
     const lines = draft.lines.map(lineRow);
     return {
       settings: {
-        currency_code: "EUR",
+        currency_code: draft.currency,
         primary_window_days: draft.primary,
         min_sold_units: draft.minSold,
         visible_card_size: draft.card,

@@ -157,6 +157,7 @@ export function refundRow(draft: Draft<typeof refundDraft>, line: OrderLineRow):
     refunded_at: after(line, draft.lag, draft.clock),
     units: Math.min(draft.units, Math.max(1, line.units)),
     subtotal: amountText(draft.cents),
+    ...given("as_stated", draft.cents < 0 ? true : undefined),
     ...given("restock_type", draft.restock),
     ...given("return_id", returnIds[draft.linked as keyof typeof returnIds]),
   };

@@ -78,6 +78,7 @@ export type RefundRow = {
   subtotal: string;
   restock_type?: OracleRestockType;
   return_id?: string;
+  as_stated?: boolean;
 };
 
 export type ReturnLabelRow = {
