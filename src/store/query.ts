@@ -162,7 +162,7 @@ export function cursor<Row extends object, Inputs extends readonly unknown[] = [
     return async () => {
       if (!isOpen) return [];
       const { rows } = await connection.client.query<Row>(`fetch ${most} from ${name}`);
-      isOpen = rows.length > 0;
+      isOpen = rows.length === most;
       if (!isOpen) await connection.client.query(`close ${name}`);
       return rows;
     };
