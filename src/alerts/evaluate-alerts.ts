@@ -21,6 +21,7 @@ import type {
   MonthUnitsRow,
   ListingLinesRow,
   OpenEpisodeRow,
+  WatchedMonthsRow,
   WarningDetailsRow,
   WarningEpisodeRow,
 } from "../store/queries/alerts.ts";
@@ -131,32 +132,36 @@ async function alertsOfMonths(
     firstRankedMonth: startOf(YEAR_MONTHS),
     rankedSkus: RANKED_SKUS,
   });
-  const sums = await loadOrderSums(connection, shopKey, {
-    windowDays: primaryWindowDays,
-    startMonth: startOf(YEAR_MONTHS),
-    endMonth: newestMonth,
-    months: [newestMonth],
-    parts: watched.map(({ entity_kind: kind, entity_key: key }) => [
-      { kind, key, includeUsed: false, vendor: null },
-    ]),
-  });
   const spikeSettings = { newestMonth, firstMonth, minSoldUnits, primaryWindowDays, open };
-  const spikes = watched.map((row, place) => {
+  const alertOf = (row: WatchedMonthsRow, sums: OrderSumsRow | null): AlertDraft | null => {
     const months = row.months.map(monthOf);
     const newest = months.find(({ cohortMonth }) => cohortMonth === newestMonth);
-    return spikeAlert(
-      {
-        kind: row.entity_kind,
-        key: row.entity_key,
-        title: row.product_title,
-        warnedDay: row.warned_on === null ? null : dayFromText(row.warned_on),
-        episodeId: row.episode_id,
-        effect: effectOf(sums[place], newest?.soldUnits ?? 0),
-        months,
-      },
-      spikeSettings,
-    );
-  });
+    const entity = {
+      kind: row.entity_kind,
+      key: row.entity_key,
+      title: row.product_title,
+      warnedDay: row.warned_on === null ? null : dayFromText(row.warned_on),
+      episodeId: row.episode_id,
+      effect: effectOf(sums, newest?.soldUnits ?? 0),
+      months,
+    };
+    return spikeAlert(entity, spikeSettings);
+  };
+  // The design effect (M6) only widens an interval: it can refute a spike, but not make one.
+  const suspects = watched.filter((row) => alertOf(row, null) !== null);
+  const sums =
+    suspects.length === 0
+      ? []
+      : await loadOrderSums(connection, shopKey, {
+          windowDays: primaryWindowDays,
+          startMonth: startOf(YEAR_MONTHS),
+          endMonth: newestMonth,
+          months: [newestMonth],
+          parts: suspects.map(({ entity_kind: kind, entity_key: key }) => [
+            { kind, key, includeUsed: false, vendor: null },
+          ]),
+        });
+  const spikes = suspects.map((row, place) => alertOf(row, sums[place] ?? null));
   const announcedMonth = monthFromText(settings.newest_report_month ?? "");
   return {
     reports: reportAlerts(soldMonths, { announcedMonth, primaryWindowDays }),
@@ -171,9 +176,9 @@ function openEpisodeOf({ title, metadata }: AlertDraft): OpenEpisodeRow {
 }
 
 /** M6: the effect of the tested month. */
-function effectOf(sums: OrderSumsRow | undefined, soldUnits: number): number {
+function effectOf(sums: OrderSumsRow | null, soldUnits: number): number {
   const [month] = sums?.months ?? [];
-  if (sums === undefined || month === undefined) return 1;
+  if (sums === null || month === undefined) return 1;
   const orders = { ...orderPattern(sums.category, sums.store), squaredSoldUnits: new Map() };
   return designEffect(orders, { soldUnits, squaredSoldUnits: month.squared_sold_units });
 }

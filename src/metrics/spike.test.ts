@@ -91,3 +91,15 @@ test("M16: units that come back together count as fewer, so that a rise has to b
   assert.equal(spikeOf(risen, 20, 3), null);
   assert.notEqual(spikeOf(monthsOf(10, 100, 40, 100), 20, 2), null);
 });
+
+test("M6, M16: a design effect only refutes: what is a spike with it is one without it", () => {
+  let refuted = 0;
+  for (let returned = 0; returned <= 60; returned += 1) {
+    for (const effect of [1.01, 1.5, 2, 5, 40]) {
+      const months = monthsOf(5, 60, returned, 60);
+      if (spikeOf(months, 20, effect) !== null) assert.notEqual(spikeOf(months, 20), null);
+      else if (spikeOf(months, 20) !== null) refuted += 1;
+    }
+  }
+  assert.ok(refuted > 0);
+});

@@ -312,7 +312,7 @@ export const loadSoldMonths = query<MonthUnitsRow, [shopKey: number]>(
 );
 
 /** A watched entity with its months that sold something; `product_title` of products only. */
-type WatchedMonthsRow = {
+export type WatchedMonthsRow = {
   entity_kind: WatchedKind;
   entity_key: string;
   product_title: string | null;
