@@ -116,8 +116,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 async function pollUntilStopped(state: State): Promise<void> {
   const { databaseUrl, log, pollMs } = state.options;
   let isAway = false;
+  let nextMs = 0;
   while (!state.stopping.signal.aborted) {
     state.waking = new AbortController();
+    // Woken before its time, it only fills a place that became free.
+    const isWoken = performance.now() < nextMs;
     try {
       if (state.session.lost.aborted) {
         const next = await openWorkerSession(databaseUrl);
@@ -125,20 +128,24 @@ async function pollUntilStopped(state: State): Promise<void> {
         state.session = next;
         state.claimed.splice(0);
       }
+      if (!isWoken) await pollTimed(state);
       await poll(state);
-      for (const each of state.options.deliveries) await each.poll(state.session);
       if (isAway) log.info({}, "the database answers again");
       isAway = false;
     } catch (error) {
       if (!isAway) log.warn({ err: error }, "the database does not answer; trying again");
       isAway = true;
     }
-    await sleep(pollMs, undefined, { signal: state.waking.signal }).catch(() => {});
+    if (!isWoken) nextMs = performance.now() + pollMs;
+    await sleep(Math.max(0, nextMs - performance.now()), undefined, { signal: state.waking.signal }).catch(
+      () => {},
+    );
   }
 }
 
-async function poll(state: State): Promise<void> {
-  const { queueDatabase, concurrency, hasSchedule, log } = state.options;
+/** Progress, tasks and deliveries, which no end of a run makes due. */
+async function pollTimed(state: State): Promise<void> {
+  const { queueDatabase, hasSchedule, log, deliveries } = state.options;
   await watchRuns(state);
   if (hasSchedule && state.task === null && (await takeDueTask(queueDatabase)) !== null) {
     state.task = runDueTask(state.options, state.stopping.signal)
@@ -147,6 +154,11 @@ async function poll(state: State): Promise<void> {
       )
       .finally(() => (state.task = null));
   }
+  for (const each of deliveries) await each.poll(state.session);
+}
+
+async function poll(state: State): Promise<void> {
+  const { queueDatabase, concurrency, hasSchedule } = state.options;
   if (hasSchedule) await claimWorkspaces(state);
   const free = concurrency - state.polls.size;
   const longest = free > 0 ? null : findLongest(state);
