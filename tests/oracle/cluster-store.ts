@@ -8,8 +8,10 @@ const DAYS = 500;
 const FIRST_DAY = dayOf("2025-01-01");
 
 /**
- * Orders of several units that are mostly returned as a whole: at least 200 returned ones of Tops and of the store, fewer of Shoes; one
- * product has no category, one SKU is sold as two products.
+ * Orders of several units that are mostly returned as a whole: at least 200 returned ones of Tops and of the store, fewer of Shoes, whose
+ * units come back one by one, and of whose other lines only money is refunded; one product has no category, one SKU is sold as two
+ * products. The products of Cape are not sold for long, its lines without one always. One line in five is added three days later:
+ * a separate order (M6).
  */
 export function clusterStore(seed: number): OracleStore {
   const random = mulberry32(seed);
@@ -22,14 +24,28 @@ export function clusterStore(seed: number): OracleStore {
     const isWhole = random() < 0.3;
     const lines = upTo(3);
     for (let line = 1; line <= lines; line += 1) {
-      const [product_id, sku] = PLACES[Math.floor(random() * PLACES.length)] as (typeof PLACES)[number];
+      const places = day < FIRST_DAY + 100 ? PLACES.length : PLACES.length - 2;
+      const { product_id, ...named } = PLACES[Math.floor(random() * places)] as (typeof PLACES)[number];
       const units = upTo(4);
       const line_id = `${order_id}-${line}`;
-      order_lines.push({ order_id, line_id, ordered_at: noonOf(day), product_id, sku, units });
-      if (!isWhole && random() >= 0.05) continue;
-      const back = random() < 0.8 ? units : upTo(units);
-      const refunded_at = noonOf(day + upTo(40));
-      refunds.push({ refund_id: line_id, order_id, line_id, refunded_at, units: back, subtotal: "1.00" });
+      const ordered = day + (random() < 0.2 ? 3 : 0);
+      order_lines.push({
+        order_id,
+        line_id,
+        ordered_at: noonOf(ordered),
+        ...named,
+        ...(product_id !== "" && { product_id }),
+        units,
+      });
+      const isBack = isWhole || random() < 0.05;
+      if (!isBack && product_id !== "s1") continue;
+      const back = !isBack ? 0 : random() < 0.8 ? units : upTo(units);
+      const parts = product_id === "s1" ? Math.max(1, back) : 1;
+      for (let part = 0; part < parts; part += 1) {
+        const refund_id = `${line_id}-${part}`;
+        const refunded_at = noonOf(ordered + upTo(40));
+        refunds.push({ refund_id, order_id, line_id, refunded_at, units: back / parts, subtotal: "1.00" });
+      }
     }
   }
   return {
@@ -41,6 +57,8 @@ export function clusterStore(seed: number): OracleStore {
         { product_id: "t2", title: "T2", vendor: "Acme", family: "Cold", analytics_category: "Tops" },
         { product_id: "s1", title: "S1", vendor: "Best", family: "Warm", analytics_category: "Shoes" },
         { product_id: "n1", title: "N1", vendor: "Best" },
+        { product_id: "c1", title: "C1", vendor: "Cape", family: "Pale", analytics_category: "Tops" },
+        { product_id: "c2", title: "C2", vendor: "Cape", family: "Pale", analytics_category: "Tops" },
       ],
       order_lines,
       refunds,
@@ -55,14 +73,17 @@ export function clusterStore(seed: number): OracleStore {
 
 /** Products and SKUs, more often of Tops than of others. */
 const PLACES = [
-  ["t1", "A"],
-  ["t1", "A"],
-  ["t2", "B"],
-  ["t2", "B"],
-  ["t2", "SHARED"],
-  ["s1", "S"],
-  ["n1", "N"],
-  ["n1", "SHARED"],
+  { product_id: "t1", sku: "A" },
+  { product_id: "t1", sku: "A" },
+  { product_id: "t2", sku: "B" },
+  { product_id: "t2", sku: "B" },
+  { product_id: "t2", sku: "SHARED" },
+  { product_id: "s1", sku: "S" },
+  { product_id: "n1", sku: "N" },
+  { product_id: "n1", sku: "SHARED" },
+  { product_id: "", sku: "LOOSE", vendor: "Cape" },
+  { product_id: "c1", sku: "C" },
+  { product_id: "c2", sku: "C" },
 ] as const;
 
 const SELECTIONS: OracleParameters[] = [
@@ -71,8 +92,10 @@ const SELECTIONS: OracleParameters[] = [
   ...["t1", "s1", "n1"].map((id) => ({ product_gid: `gid://import/Product/${id}` })),
   ...["Warm", "Cold"].map((key) => ({ product_group_type: "family", product_group_key: key })),
   ...["Tops", "Shoes"].map((key) => ({ product_group_type: "analytics_category", product_group_key: key })),
-  ...["Acme", "Best"].map((vendor) => ({ vendor })),
+  ...["Acme", "Best", "Cape"].map((vendor) => ({ vendor })),
   { vendor: "Acme", product_group_type: "family", product_group_key: "Warm" },
+  { vendor: "Acme", product_group_type: "analytics_category", product_group_key: "Tops" },
+  { vendor: "Cape", product_group_type: "family", product_group_key: "Pale" },
 ];
 
 const RANGE = { start_month: "2025-01", end_month: "2026-05" };
@@ -87,4 +110,6 @@ export const requestsOfClusters: OracleParameters[] = [
   })),
   ...["tops", "mixed", "all"].map((saleEvent) => ({ ...RANGE, saleEvent, saleEventScope: "event_scope" })),
   { ...RANGE, sku: "S", saleEvent: "all" },
+  { ...RANGE, sku: "A", saleEvent: "all", saleEventBaseline: "selected_non_sale" },
+  ...[{ sku: "A" }, { vendor: "Best" }].map((selection) => ({ ...selection, ...RANGE, interval: "week" })),
 ];
