@@ -257,7 +257,6 @@ function workerOptions(
   log: FastifyBaseLogger,
 ): Omit<WorkerOptions, "databaseUrl" | "deliveries"> {
   const { database, queueDatabase } = databases;
-  const { smtp } = pushOptions(config);
   return {
     database,
     queueDatabase,
@@ -268,7 +267,6 @@ function workerOptions(
     log,
     firstRetryMs: FIRST_RETRY_MS,
     retention: config,
-    mail: smtp === null ? null : { smtp, consoleAddress: linkedConsole(config) },
     concurrency: config.syncRuns,
     hasSchedule: true,
     pollMs: WORKER_POLL_MS,

@@ -192,7 +192,7 @@ const OPTIONS = {
     "SMTP_URL",
     mailServer,
     null,
-    "Mail server for alerts, weekly digests and the end of billing: `smtps://user:password@host:465`, or `smtp://…:587`, which must offer STARTTLS unless it is this machine.",
+    "Mail server for alerts and weekly digests: `smtps://user:password@host:465`, or `smtp://…:587`, which must offer STARTTLS unless it is this machine.",
     { hasFile: true },
   ),
   smtpFrom: option(

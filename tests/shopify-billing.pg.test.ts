@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { updateWorkspace, workspaceHealth } from "../src/store/queries/workspace-directory.ts";
 import type { AppSubscription } from "../tools/simulators/shopify/shop.ts";
-import type { PushOptions } from "../src/alerts/delivery/send.ts";
-import { startMailServer } from "./support/mail-server.ts";
 import { startShopifySync, type ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { DEFAULT_RETENTION } from "./support/worker.ts";
 import { checkWorkspace } from "../src/worker/upkeep.ts";
@@ -59,34 +57,23 @@ async function setByHand(shopKey: number, change: { plan?: string; billing?: str
   await updateWorkspace(shop.shop.database, shopKey, change);
 }
 
-async function upkeepAt(shopKey: number, at: string, push: PushOptions | null = null): Promise<void> {
-  const { database } = shop.shop;
+async function upkeepAt(shopKey: number, at: string): Promise<void> {
   const log = { info: () => {}, warn: () => {}, error: () => {} };
-  const smtp = push?.smtp ?? null;
-  const mail = smtp === null ? null : { smtp, consoleAddress: "https://returns.example" };
-  await checkWorkspace(
-    { database, now: () => new Date(at), log, retention: DEFAULT_RETENTION, mail },
-    shopKey,
-  );
+  const environment = { database: shop.shop.database, now: () => new Date(at), log };
+  await checkWorkspace({ ...environment, retention: DEFAULT_RETENTION }, shopKey);
 }
 
-/** A member of a workspace; `address`: of their confirmed weekly digest. */
-async function memberOf(shopKey: number, role: string, address: string | null = null): Promise<string> {
+/** An owner of a workspace. */
+async function ownerOf(shopKey: number): Promise<string> {
   const [person] = await shop.shop.rows<{ user_id: string }>(
     "insert into console_user (name) values ($1) returning user_id",
-    [`${role} of ${shopKey}, ${address}`],
+    [`owner of ${shopKey}`],
   );
   const userId = person?.user_id ?? "";
-  await shop.shop.rows("insert into workspace_member (shop_key, user_id, role) values ($1, $2, $3)", [
+  await shop.shop.rows("insert into workspace_member (shop_key, user_id, role) values ($1, $2, 'owner')", [
     shopKey,
     userId,
-    role,
   ]);
-  if (address !== null)
-    await shop.shop.rows(
-      "insert into weekly_digest (shop_key, user_id, address, time_zone, asked_at, due_at) values ($1, $2, $3, 'UTC', now(), now())",
-      [shopKey, userId, address],
-    );
   return userId;
 }
 
@@ -173,7 +160,7 @@ test("a canceled subscription stays active until the end of the paid period, a f
 
 test("owners and admins are notified once, seven days before the end; then billing is inactive", async () => {
   const { workspace, buy, sync, shopKey } = await workspaceOf();
-  const userId = await memberOf(shopKey, "owner");
+  const userId = await ownerOf(shopKey);
   await buy({ name: "Growth", currentPeriodEnd: "2026-06-20T00:00:00Z" });
   await buy({ name: "Growth", status: "CANCELLED" });
   const told = () =>
@@ -199,52 +186,4 @@ test("owners and admins are notified once, seven days before the end; then billi
   assert.equal((await auditOf(shopKey)).at(-1)?.["action"], "billing.end");
   assert.equal(await sync(), "growth inactive");
   assert.equal(await buy({ name: "Growth" }), "growth active");
-});
-
-test("owners get one mail seven days before the end, even after a failure of the mail server, and none after a new purchase", async (context) => {
-  const mail = await startMailServer();
-  const away = await startMailServer({
-    onRcptTo: (_address, _session, done) => done(Object.assign(new Error("later"), { responseCode: 451 })),
-  });
-  for (const server of [mail, away]) context.after(() => server.stop());
-  const { buy, shopKey } = await workspaceOf();
-  await memberOf(shopKey, "owner", "ada@shop.example");
-  const bea = await memberOf(shopKey, "owner");
-  await shop.shop.rows(
-    "insert into provider_account (issuer, subject, user_id, email, linked_at, last_used_at) values ('i', 's', $1, 'bea@shop.example', now(), now())",
-    [bea],
-  );
-  await memberOf(shopKey, "owner");
-  await memberOf(shopKey, "admin", "admin@shop.example");
-  const end = async (day: string): Promise<void> => {
-    await buy({ name: "Growth", currentPeriodEnd: `${day}T00:00:00Z` });
-    await buy({ name: "Growth", status: "CANCELLED" });
-  };
-  await end("2026-06-20");
-  await upkeepAt(shopKey, "2026-06-12T23:00:00Z", mail.push);
-  assert.equal(mail.mails.length, 0, "not before");
-  await upkeepAt(shopKey, "2026-06-13T00:00:00Z", away.push);
-  for (const at of ["2026-06-13T01:00:00Z", "2026-06-13T02:00:00Z", "2026-06-19T23:00:00Z"])
-    await Promise.all([upkeepAt(shopKey, at, mail.push), upkeepAt(shopKey, at, mail.push)]);
-  const sent = mail.mails.splice(0);
-  assert.deepEqual(
-    sent.map(({ to }) => to.join(" ")).toSorted((one, other) => one.localeCompare(other)),
-    ["ada@shop.example", "bea@shop.example"],
-  );
-  const text = sent[0]?.text ?? "";
-  assert.match(text, /^Subject: .*Billing ends within seven days\r$/mu);
-  const words = text.replaceAll(/=?\r\n/gu, " ").replaceAll(/ +/gu, " ");
-  assert.match(
-    words,
-    /Growth was canceled or is unpaid\. Billing ends on 2026-06-20 00:00 UTC: from then on/u,
-  );
-  assert.match(words, /https:\/\/returns\.example\/w\/shop-\d+\.example\/settings\/plan/u);
-  await upkeepAt(shopKey, "2026-06-20T00:00:00Z", mail.push);
-  assert.equal(mail.mails.length, 0, "nothing at the end");
-
-  await end("2026-07-20");
-  await upkeepAt(shopKey, "2026-07-14T00:00:00Z", away.push);
-  assert.equal(await buy({ name: "Growth" }), "growth active");
-  await upkeepAt(shopKey, "2026-07-15T00:00:00Z", mail.push);
-  assert.equal(mail.mails.length, 0, "the purchase is back");
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { endOrTellBilling, type BillingEnvironment } from "../alerts/billing-end.ts";
+import { endOrTellBilling } from "../alerts/billing-end.ts";
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import { writeTokenNotices } from "../alerts/token-notice.ts";
 import type { Retention } from "../lib/retention.ts";
@@ -45,7 +45,7 @@ import { loadRules } from "../sync/order-rules.ts";
 import type { RunLog } from "../sync/runs.ts";
 
 /** The worker's resources for checking a workspace; `retention`: what it keeps, and how long. */
-export type UpkeepEnvironment = BillingEnvironment & { log: RunLog; retention: Retention };
+export type UpkeepEnvironment = { database: Database; now: () => Date; log: RunLog; retention: Retention };
 
 const DAY_MS = 24 * 3_600_000;
 /** So that people can read the results. */
@@ -77,7 +77,7 @@ export async function keepInOrder(environment: UpkeepEnvironment, shopKey: numbe
   await deleteOldOfWorkspace(database, shopKey, retention, now());
   await endUploads(database, shopKey, now());
   await writeTokenNotices(database, shopKey, now());
-  await endOrTellBilling(environment, shopKey);
+  await endOrTellBilling(database, shopKey, now());
 }
 
 /** Adds what directory and queue lack of a workspace after a crash between its own rows and theirs. */

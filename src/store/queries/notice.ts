@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from "node:crypto";
 import { userName } from "../../lib/user-name.ts";
-import type { Connection, Queryable } from "../database.ts";
-import { command, query, queryAny } from "../query.ts";
+import type { Queryable } from "../database.ts";
+import { command, query } from "../query.ts";
 import { listMembersByRole } from "./workspace-member.ts";
 
 type NewNotice = {
@@ -45,7 +45,7 @@ export async function notifyPeople(
     await insertNotice(database, shopKey, {
       ...notice,
       alertId: randomUUIDv7(),
-      eventKey: noticeKey(event, userId),
+      eventKey: `notice:${event}:${userId}`,
       recipient: userName(userId),
     });
   }
@@ -56,20 +56,6 @@ export async function notifyManagers(database: Queryable, shopKey: number, notic
   const managers = await listMembersByRole(database, shopKey, ["owner", "admin"]);
   await notifyPeople(database, shopKey, managers, notice);
 }
-
-/** The key of a notice to one person. */
-export function noticeKey(event: string, userId: string): string {
-  return `notice:${event}:${userId}`;
-}
-
-/** Marks a notice of the end of billing as mailed; false: it is, or billing no longer ends. By the unique index of event_key. */
-export const claimNoticeMail = queryAny<[shopKey: number, eventKey: string], Connection>(
-  "claim_notice_mail",
-  `update alert a set metadata = '{"mailed": true}'
-    where a.shop_key = $1 and a.event_key = $2 and a.metadata is null
-      and exists (select 1 from workspace w where w.shop_key = $1 and w.billing_ends_at is not null)
-   returning 1 as claimed`,
-);
 
 /** A token that expires soon. */
 export type EndingTokenRow = {

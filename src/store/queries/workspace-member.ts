@@ -93,25 +93,6 @@ export const listMembersByRole = queryColumn<string, [shopKey: number, roles: re
     order by m.created_at, m.user_id`,
 );
 
-/**
- * The owners of a workspace with a known address: that of their confirmed digest of it, or else of their account at the identity
- * provider. A range of the primary key, and look-ups by person.
- */
-export const listOwnerAddresses = query<
-  { user_id: string; shop_domain: string; address: string },
-  [shopKey: number]
->(
-  "list_owner_addresses",
-  `select m.user_id, w.shop_domain, coalesce(g.address, p.email) as address
-     from workspace_member m
-     join console_user u on u.user_id = m.user_id
-     join workspace w on w.shop_key = m.shop_key
-     left join weekly_digest g on g.shop_key = m.shop_key and g.user_id = m.user_id and g.due_at is not null
-     left join lateral (select max(a.email) as email from provider_account a where a.user_id = m.user_id) p on true
-    where m.shop_key = $1 and m.role = 'owner' and u.disabled_at is null and coalesce(g.address, p.email) is not null
-    order by m.created_at, m.user_id`,
-);
-
 /** Removes the members of a workspace, and those who were: ranges of the primary keys. */
 export const deleteMembers = inOrder(
   command<[shopKey: number]>("delete_members", "delete from workspace_member where shop_key = $1"),
