@@ -7,6 +7,8 @@ import { APP, connectShop, rowsOf } from "./support/webhooks.ts";
 import { use } from "./support/use.ts";
 import type { Actor } from "../src/actions/actor.ts";
 import { createPerson, removeMember, setRole } from "./support/people.ts";
+import { deleteOldOfWorkspace } from "../src/worker/upkeep.ts";
+import { DEFAULT_RETENTION } from "./support/worker.ts";
 
 const oauth = use(startApprovalService);
 
@@ -217,6 +219,15 @@ test("a link connects once; afterwards neither it nor an approval that it starte
   const link = await oauth.linkFor(tenant, domain, simulator.url);
   const [first, second] = [await oauth.next(link), await oauth.next(link)];
   assert.equal((await oauth.open(await oauth.next(first))).status, 200);
+  const { database, installation } = oauth.service;
+  const { shopKey } = tenant;
+  // A link lasts for seven days, however few the deliveries are kept.
+  await database.query(
+    "update webhook_delivery set received_at = now() - interval '6 days' where shop_key = $1",
+    [shopKey],
+  );
+  const retention = { ...DEFAULT_RETENTION, keepDeliveriesDays: 3 };
+  await deleteOldOfWorkspace(installation.database, shopKey, retention, new Date());
   for (const late of [link, await oauth.next(second)]) {
     const response = await oauth.open(late);
     assert.equal(response.status, 400);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import { COMMON_HEADERS } from "../src/http/headers.ts";
 import { answerRequest, requestRun } from "../src/store/queries/sync-request.ts";
@@ -71,6 +72,23 @@ describe("signature and shop", () => {
     assert.equal((await sendWebhook(service, { ...delivery, shop: own.shop })).status, 200);
     assert.equal((await sendWebhook(service, { ...delivery, shop: other.shop })).status, 401);
     assert.deepEqual(await pendingOf(own.shopKey), ["order gid://shopify/Order/1001"]);
+    // No index takes an id of so many random letters, and no row is to have so long a topic.
+    const long = randomBytes(6000).toString("hex");
+    const hostile = {
+      ...delivery,
+      shop: own.shop,
+      topic: `returns/${long}`,
+      webhookId: long,
+      payload: RETURN,
+    };
+    assert.equal((await sendWebhook(service, hostile)).status, 200);
+    const kept = await rowsOf<{ topic: string }>(
+      service,
+      "webhook_delivery",
+      own.shopKey,
+      "topic, webhook_id",
+    );
+    assert.ok(kept.every(({ topic }) => topic.length <= 255));
   });
 
   test("a delivery of an unconnected shop is told so only if its signature is valid", async () => {

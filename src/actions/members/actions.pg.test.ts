@@ -222,12 +222,17 @@ test("admins act on viewers and admins, owners on everybody", async () => {
   assert.equal(await set(as(viewer, "viewer"), admin, "viewer"), "forbidden");
   assert.equal(await set({ ...byOwner, isFresh: false }, admin, "viewer"), "unconfirmed");
   assert.equal(await set(byOwner, admin, "viewer"), "done");
-  // Their role of a moment ago counts no more.
+  // Their role of a moment ago counts no more, also if it was a lesser one.
   assert.equal(await set(byAdmin, viewer, "viewer"), "forbidden");
+  assert.equal(await set(as(viewer, "admin"), admin, "admin"), "forbidden");
   assert.deepEqual(
     (await audited()).map((event) => (event as { before: unknown }).before),
     [{ role: "viewer" }, { role: "admin" }, { role: "admin" }],
   );
+  await service.database.query("update console_session set idle_until = now() where user_id = $1", [
+    owner.userId,
+  ]);
+  await assert.rejects(set(byOwner, admin, "admin"), { reason: "signed_out" });
 });
 
 test("the last owner can neither leave, be removed nor lowered, not even by the operator", async () => {
@@ -297,6 +302,11 @@ test("a recovery link ends the sessions of a member, and every owner is notified
     told.map(({ recipient }) => recipient),
     [`user:${owner.userId}`, `user:${second.userId}`].toSorted(),
   );
+  await act(removeMember, as(owner, "owner"), { person: second.userId });
+  const { rows: left } = await service.database.query("select recipient from alert where shop_key = $1", [
+    tenant.shopKey,
+  ]);
+  assert.deepEqual(left, [{ recipient: `user:${owner.userId}` }], "notices go with their member alone");
 });
 
 test("no link gives access to more than the workspace", async () => {
@@ -306,8 +316,16 @@ test("no link gives access to more than the workspace", async () => {
   const second = await member("owner");
   assert.equal(await recover(byOwner, second), "forbidden");
   assert.equal(await recover(byOwner, owner), "impossible");
+  const { user_id: heir } = await invite(`Heir ${tenant.shopKey}`, "owner");
+  assert.equal(await outcome(act(recoverMember, as(admin, "admin"), { person: heir })), "forbidden");
+  await service.database.query("delete from audit_event where shop_key = $1", [tenant.shopKey]);
   await setRole(service.database, await createTenant(service.database), viewer, "viewer");
   assert.equal(await recover(byOwner, viewer), "forbidden");
+  const restorable = await member("viewer");
+  const other = await requireWorkspace(database, (await createTenant(service.database)).shopDomain);
+  await act(addMember, OPERATOR, { person: restorable.userId, role: "viewer" }, other);
+  await act(removeMember, OPERATOR, { person: restorable.userId }, other);
+  assert.equal(await recover(byOwner, restorable), "forbidden", "their removal from another can be undone");
   await service.database.query("update console_user set is_operator = true where user_id = $1", [
     admin.userId,
   ]);
@@ -327,6 +345,9 @@ test("an invitation that was lost is made again, and the first link does not wor
   assert.equal(again.purpose, "invite");
   assert.equal(await enter(first), "unknown");
   assert.equal(await enter(again), "signed_in");
+  const early = await act(linkUser, OPERATOR, { person: first.user_id });
+  await act(linkUser, OPERATOR, { person: first.user_id, recover: "yes" });
+  assert.equal(await enter(early), "unknown", "nor does one from before a recovery");
   assert.equal((await act(removeMember, byOwner, { person: first.user_id })).was_invited, false);
 });
 
@@ -361,6 +382,7 @@ test("a member's removal ends their access, and can be undone within a day by an
   const restore = (hours: number, actor: Actor, person: string, by = workspace) =>
     outcome(runAction(restoreMember, at(hours, actor, by), textInput({ person })));
   const foreign = await requireWorkspace(database, (await createTenant(service.database)).shopDomain);
+  const early = await act(linkUser, OPERATOR, { person: viewer.userId });
   await act(removeMember, as(owner, "owner"), { person: viewer.userId });
   assert.deepEqual(Object.keys(await roles()).toSorted(), [owner.userName, admin.userName].toSorted());
   assert.equal(await countSessions(viewer), 0);
@@ -380,6 +402,7 @@ test("a member's removal ends their access, and can be undone within a day by an
     ["done", "impossible", "impossible"],
   );
   assert.equal((await roles())[viewer.userName], "viewer");
+  assert.equal(await enter(early), "unknown", "a link from before the removal stays ended");
 
   const second = await member("owner");
   await act(removeMember, as(owner, "owner"), { person: second.userId });

@@ -67,10 +67,13 @@ export const deleteOldQuietRuns = deleteOld<[shopKey: number, before: Date]>("de
   moment: "last_at",
 });
 
-/** Webhook deliveries accepted before a moment. webhook_delivery_by_time. */
+/**
+ * Webhook deliveries accepted before a moment, but uses of links and approvals only once none of these can still be valid:
+ * after seven days (`LIFETIME_MS` of the installation). webhook_delivery_by_time.
+ */
 export const deleteOldDeliveries = deleteOld<[shopKey: number, before: Date]>("delete_old_deliveries", {
   table: "webhook_delivery",
-  isOld: "shop_key = $1 and received_at < $2",
+  isOld: `shop_key = $1 and received_at < $2 and (topic <> 'approval' or received_at < now() - interval '7 days')`,
   moment: "received_at",
 });
 

@@ -17,7 +17,7 @@ export type WorkspaceMemberRow = {
   is_disabled: boolean;
   /** They were invited and have not signed in yet. */
   is_pending: boolean;
-  /** Whether they are members of other workspaces, too. */
+  /** Whether they are members of other workspaces, too, or were until a removal that can be undone. */
   is_elsewhere: boolean;
   /** Expiry of their unused link; null: none, or their rights have changed since. */
   link_expires_at: Date | null;
@@ -29,7 +29,8 @@ export const SELECT = `select u.user_id, u.name, m.role, m.created_at as since, 
            and not exists (select from console_session s where s.user_id = u.user_id)
            and not exists (select from console_passkey p where p.user_id = u.user_id)
            and not exists (select from provider_account a where a.user_id = u.user_id) as is_pending,
-         exists (select from workspace_member o where o.user_id = u.user_id and o.shop_key <> m.shop_key) as is_elsewhere,
+         exists (select from workspace_member o where o.user_id = u.user_id and o.shop_key <> m.shop_key)
+           or exists (select from removed_member r where r.user_id = u.user_id and r.shop_key <> m.shop_key) as is_elsewhere,
          (select max(l.expires_at) from console_link l
            where l.user_id = u.user_id and l.used_at is null and ${HAS_ITS_RIGHTS}) as link_expires_at
     from workspace_member m join console_user u on u.user_id = m.user_id

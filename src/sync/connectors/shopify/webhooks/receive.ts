@@ -38,13 +38,16 @@ export type Delivery = {
   body: Buffer;
 };
 
+/** No header of the platform is longer; an index takes no longer id. */
+const LONGEST_HEADER = 255;
+
 /** The platform's headers, with names in lower case. Missing ones are empty, so the signature is invalid. */
 export function readDelivery(received: {
   headers: Readonly<Record<string, string>>;
   body: Buffer;
 }): Delivery {
   const { headers, body } = received;
-  const header = (name: string): string => headers[`x-shopify-${name}`] ?? "";
+  const header = (name: string): string => (headers[`x-shopify-${name}`] ?? "").slice(0, LONGEST_HEADER);
   return {
     topic: header("topic"),
     shop: header("shop-domain").toLowerCase(),
