@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cookieOf, makeUserLink, openPage, postForm, signInAs } from "./support/console-person.ts";
 import { startTestService } from "./support/service.ts";
+import { createPasskey } from "./support/software-passkey.ts";
 import { createTenant } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
 
@@ -108,6 +109,10 @@ test("on this machine a new link confirms the identity: the session gets a new i
   assert.equal(changed.status, 303);
   assert.deepEqual(await auditOf("Proven", "session.prove"), [{ detail: { way: "link" }, before: null }]);
   assert.deepEqual(await auditOf("Proven", "me.rename"), [{ detail: {}, before: null }]);
+  const { secret, user_id: userId } = await makeUserLink(service, { name: "Proven" });
+  await createPasskey(service, userId);
+  const refused = await postForm(service, "/confirm", { secret }, { cookie: renewed });
+  assert.equal(refused.status, 403, "who has a passkey confirms with it");
 });
 
 test("if two people take the same name at the same moment, one gets it and the other is refused in one sentence", async () => {

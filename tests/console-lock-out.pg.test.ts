@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, mock, test } from "node:test";
-import { makeUserLink, postForm } from "./support/console-person.ts";
+import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
 import { startTestService } from "./support/service.ts";
 import { challengeOf, createPasskey, onLocalhost } from "./support/software-passkey.ts";
 import { use } from "./support/use.ts";
@@ -85,6 +85,13 @@ test("requesting a passkey challenge writes nothing and has no limit", async () 
   const earlier = await rows();
   assert.deepEqual(await statusesOf(100, "/sign-in/options", {}, local("203.0.113.4")), [200]);
   assert.equal(await rows(), earlier);
+});
+
+test("a person has thirty questions for a confirmation a minute, and sixty forms outside workspaces", async () => {
+  const headers = { ...local("203.0.113.8"), cookie: await signInAs(service, { name: "Hasty" }) };
+  assert.deepEqual(await statusesOf(31, "/confirm/options", {}, headers), [200, 429]);
+  assert.deepEqual(await statusesOf(61, "/me/sessions/end", { id: "none" }, headers), [409, 429]);
+  assert.equal((await challengeFor("203.0.113.8")).length > 0, true, "others at the address go on");
 });
 
 test("behind a trusted proxy clients are distinguished in limits, audit and log", async () => {

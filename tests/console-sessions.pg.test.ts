@@ -148,6 +148,7 @@ test("what is refused of a passkey's answers, and not logged", async () => {
       /must ask for a fingerprint/u,
     ],
     ["counted less than before", await answer({ counter: 6 }), "counter", /may have been copied/u],
+    ["of another person", await answer({ userHandle: "AAAA" }), "stranger", /is not registered here/u],
   ];
   const log = service.logs.length;
   for (const [what, given, reason, sentence] of refused) {

@@ -314,3 +314,29 @@ test("endless registrations from few addresses are refused, store no row, and af
   assert.deepEqual(await rows(), earlier);
   assert.equal((await register(service.issuer, { redirect_uris: [CALLBACK] })).status, 201);
 });
+
+test("beyond 300 failed exchanges a minute an address is refused, and no other", async () => {
+  const app = await createApp(service.issuer);
+  const tokens = await app.exchange(await app.consent(owner.cookie, tenant));
+  const post = async (token: string, address: string) => {
+    const headers = { "x-forwarded-for": address };
+    const fields = { grant_type: "refresh_token", client_id: app.clientId, refresh_token: token };
+    const body = new URLSearchParams(fields);
+    return fetch(`${service.issuer}/oauth/token`, { method: "POST", headers, body });
+  };
+  const statuses: number[] = [];
+  for (let number = 0; number < 601; number++) statuses.push((await post("guess", "192.0.2.99")).status);
+  assert.deepEqual(new Set(statuses), new Set([400, 429]), "in at most two minutes");
+  assert.equal((await post(tokens.refresh_token, "192.0.2.98")).status, 200);
+});
+
+test("twenty descriptions are read for a person a minute", async () => {
+  const { cookie } = await createMember(service, [tenant]);
+  const texts: string[] = [];
+  for (let number = 0; number < 41; number++) {
+    const app = appAt();
+    describe(app);
+    texts.push((await app.ask(app.query(), cookie)).text);
+  }
+  assert.ok(texts.some((text) => text.includes("Too many apps were tried: wait a minute.")));
+});

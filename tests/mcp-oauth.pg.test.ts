@@ -3,12 +3,13 @@ import { describe, test } from "node:test";
 import { runAction, readList } from "../src/actions/action.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { textInput } from "../src/actions/field.ts";
-import { removeMember, setMemberRole } from "../src/actions/members/actions.ts";
+import { leaveWorkspace, removeMember, setMemberRole } from "../src/actions/members/actions.ts";
 import { disableUser } from "../src/actions/people/actions.ts";
 import { revokeToken, rotateToken, tokenList } from "../src/actions/tokens/actions.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { parseToken } from "../src/access/token.ts";
 import { SCOPES } from "../src/contract/endpoint.ts";
+import { userName } from "../src/lib/user-name.ts";
 import { MCP_PATH, post, rpc, toolCall } from "./support/mcp.ts";
 import { App, CALLBACK, createApp, createMember, startOauthService } from "./support/mcp-oauth.ts";
 import type { Member, TokenAnswer } from "./support/mcp-oauth.ts";
@@ -210,6 +211,7 @@ describe("a grant", () => {
     const guess = `rta_refresh_${tokenId}${"a".repeat(86)}`;
     assert.equal((await app.refresh(guess)).error, "invalid_grant");
     assert.equal((await app.exchange(`rta_code_${tokenId}${"a".repeat(43)}`)).error, "invalid_grant");
+    assert.equal((await app.post("/oauth/revoke", { token: guess })).status, 200);
     assert.equal(await app.call(tokens.access_token), 200);
   });
 
@@ -269,6 +271,14 @@ describe("a grant", () => {
       "the membership",
       "member removed",
       async (person: string) => runAction(removeMember, await caller(), textInput({ person })),
+    ],
+    [
+      "leaving",
+      "member removed",
+      async (person: string) => {
+        const actor = { ...OPERATOR, name: userName(person), standing: "admin" } as const;
+        return runAction(leaveWorkspace, { ...(await caller()), actor }, textInput({}));
+      },
     ],
     [
       "the role",

@@ -305,6 +305,12 @@ test("a signed-in person links and unlinks an account; an account has one person
   );
   const second = await signInAs(service, { name: "Second linker" });
   assert.match(sentenceOf(await linkAccount(second, account)), /Another person has this account/u);
+  assert.equal((await linkAccount(second, { sub: "second linker" })).status, 303);
+  assert.match(
+    sentenceOf(await linkAccount(second, account)),
+    /not the account that you have linked/u,
+    "the account of another person confirms nobody else",
+  );
 
   const { rows } = await service.database.query(
     "select from provider_account where subject in ('another', 'linker')",

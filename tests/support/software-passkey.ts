@@ -8,7 +8,7 @@ import { insertRows } from "./tenants.ts";
 /** The answer to a challenge as a form sends it, or as a test changes what the device says of itself. */
 export type SoftwarePasskey = (
   challenge: string,
-  change?: { origin?: string; flags?: number; counter?: number },
+  change?: { origin?: string; flags?: number; counter?: number; userHandle?: string },
 ) => string;
 
 /** Somebody is there, and was verified by a fingerprint, face or PIN. */
@@ -59,7 +59,7 @@ export async function createPasskey(service: TestService, userId: string): Promi
     },
   ]);
   const own = onLocalhost(service)["origin"];
-  return (challenge, { origin = own, flags = PRESENT_AND_VERIFIED, counter = 0 } = {}) => {
+  return (challenge, { origin = own, flags = PRESENT_AND_VERIFIED, counter = 0, userHandle } = {}) => {
     const clientData = Buffer.from(JSON.stringify({ type: "webauthn.get", challenge, origin }));
     const said = Buffer.alloc(5);
     said.writeUInt8(flags, 0);
@@ -76,6 +76,7 @@ export async function createPasskey(service: TestService, userId: string): Promi
         clientDataJSON: clientData.toString("base64url"),
         authenticatorData: authenticatorData.toString("base64url"),
         signature: sign("sha256", signed, privateKey).toString("base64url"),
+        userHandle,
       },
     });
   };
