@@ -45,10 +45,6 @@ const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
   "tests/worker-sigkill.pg.test.ts",
 ]);
 
-/** They take longest: they begin first, so that all processes end at about the same time. */
-const LONG =
-  /browser|hostile|looks|oracle|backup|embedded|launch|upgrade|shopify-(?:faults|history)|console-(?:figures|windows|lock-out)|first-start|docs-examples|written-requests|worker-commands/u;
-
 /** CI draws the same values each time, so that a change fails by what it changed; `npm test` draws new ones. */
 const CI_SEED = "20261124";
 
@@ -79,8 +75,7 @@ async function main(args: string[]): Promise<number> {
     return runFiles(files, ["--test-concurrency=1", ...options]);
   }
   if (patterns.length > 0) return runFiles(files, options);
-  const [long, short] = [true, false].map((isLong) => files.filter((file) => LONG.test(file) === isLong));
-  return withProcesses([...(long ?? []), ...(short ?? [])], (entries) =>
+  return withProcesses(files, (entries) =>
     runFiles(entries, [`--test-concurrency=${PROCESSES}`, ...options], files),
   );
 }
@@ -114,8 +109,11 @@ function hasRoom(folder: string): boolean {
   }
 }
 
+/** The tests of the whole service first: they take longest, and all processes end at about the same time if short ones are last. */
 function chooseFiles(patterns: string[], isChaos: boolean): string[] {
-  const found = globSync(["src/**/*.test.ts", "tests/**/*.test.ts"], { cwd: project }).toSorted();
+  const found = ["tests", "src"].flatMap((folder) =>
+    globSync(`${folder}/**/*.test.ts`, { cwd: project }).toSorted(),
+  );
   const all = isChaos ? found.filter((file) => LEFT_TO_CHAOS.has(file)) : found;
   if (patterns.length === 0 && isChaos) return all;
   if (patterns.length === 0) {
