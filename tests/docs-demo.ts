@@ -1,12 +1,14 @@
 import { OPERATOR } from "../src/actions/actor.ts";
-import { writeDemoStore } from "../src/demo/demo-store.ts";
+import { writeDemoStore, type DemoStoreSummary } from "../src/demo/demo-store.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { openConnections } from "./support/database.ts";
 import { openTestPool, startSeededService, type TestService } from "./support/service.ts";
 import { changeWorkspace, createTenant, type Tenant } from "./support/tenants.ts";
 import { makeFolder } from "./support/folder.ts";
 
-export type DemoService = { service: TestService; tenant: Tenant; stop(): Promise<void> };
+/** `store`: what it was made of. */
+type Demo = { tenant: Tenant; store: DemoStoreSummary };
+export type DemoService = Demo & { service: TestService; stop(): Promise<void> };
 
 /** The day of the examples in the OpenAPI document. */
 export const DEMO_DAY = "2026-07-01";
@@ -20,15 +22,15 @@ export async function startDemoService(
   const name = `docs_${today.replaceAll("-", "_")}`;
   const seed = { name, write: (url: string) => writeDemo(url, today) };
   const { service, known } = await startSeededService(seed, options);
-  return { service, tenant: known, stop: () => service.stop() };
+  return { service, ...known, stop: () => service.stop() };
 }
 
-async function writeDemo(url: string, today: string): Promise<Tenant> {
+async function writeDemo(url: string, today: string): Promise<Demo> {
   const folder = makeFolder();
   const pool = openTestPool(url);
   const database = openConnections(url, { maxConnections: 2 });
   try {
-    await writeDemoStore({ folder, today });
+    const store = await writeDemoStore({ folder, today });
     const tenant = await createTenant(pool, { currencyCode: "GBP", dailyQuota: 25_000 });
     await changeWorkspace(pool, tenant, {
       organization_id: "org_7d3f9a52c4e81b06",
@@ -50,7 +52,7 @@ async function writeDemo(url: string, today: string): Promise<Tenant> {
       now: asOf,
       skipInvalid: false,
     });
-    return { ...tenant, shopDomain: DEMO_DOMAIN };
+    return { tenant: { ...tenant, shopDomain: DEMO_DOMAIN }, store };
   } finally {
     await Promise.all([pool.end(), database.close()]);
   }

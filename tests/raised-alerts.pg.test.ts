@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { test } from "node:test";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
@@ -8,18 +7,21 @@ import { importIntoWorkspace } from "../src/actions/uploads/actions.ts";
 import { addWatched } from "../src/actions/watchlist/actions.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
-import { makeDemo } from "../src/demo/demo-workspace.ts";
+import { evaluateAlerts, replayEarlyWarnings } from "../src/alerts/evaluate-alerts.ts";
 import type { Keys } from "../src/lib/keys.ts";
+import { dayFromText } from "../src/lib/month.ts";
+import type { Database } from "../src/store/database.ts";
 import type { DirectoryRow } from "../src/store/queries/workspace-directory.ts";
+import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { openTestKeys } from "./support/secret.ts";
 import { withStoreFolder } from "./support/store-folder.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 import { before, use } from "./support/use.ts";
-import { makeFolder } from "./support/folder.ts";
 
 let keys: Keys;
 const control = use(openControlDatabase);
+const shown = use(startDemoService);
 before(async () => {
   keys = await openTestKeys(control.database);
 });
@@ -27,8 +29,8 @@ before(async () => {
 type StoredAlert = { event_key: string; severity: string; title: string };
 
 /** Every alert of a workspace except those of completed imports. */
-const alertsOf = (workspace: DirectoryRow): Promise<StoredAlert[]> =>
-  control.database.rows(
+const alertsOf = (workspace: DirectoryRow, database: Database = control.database): Promise<StoredAlert[]> =>
+  database.rows(
     {
       name: "test_alerts",
       text: `select event_key, severity, title from alert
@@ -73,24 +75,20 @@ test("M16: an import, a new entry of the watchlist and a rebuild raise due alert
 });
 
 test("M16: the demo store's bad batch and a size of its small cut raise one alert each, and nothing else one as severe", async () => {
-  const dataFolder = makeFolder();
-  const { domain, store } = await makeDemo({
-    database: control.database,
-    dataFolder,
-    tokenFile: join(dataFolder, "demo-token"),
-    keys,
-    keepFolder: null,
-    today: "2026-07-01",
-    now: new Date("2026-07-01T06:00:00Z"),
-    onProgress: () => {},
-  });
-  const workspace = await requireWorkspace(control.database, domain);
+  const { tenant, store } = shown;
+  const { database } = shown.service.installation;
+  const asOfDay = dayFromText(DEMO_DAY) ?? assert.fail();
+  for (let weeks = 12; weeks > 0; weeks -= 1)
+    await replayEarlyWarnings(database, { shopKey: tenant.shopKey, asOfDay: asOfDay - 7 * weeks });
+  await evaluateAlerts({ database, shopKey: tenant.shopKey, now: new Date() });
+  const workspace = await requireWorkspace(database, tenant.shopDomain);
   const { sku, cohortMonth } = store.badBatch;
   const { title } = store.smallCut;
-  const spikes = (await alertsOf(workspace)).filter((alert) => alert.event_key.startsWith("spike:"));
+  const alerts = await alertsOf(workspace, database);
+  const spikes = alerts.filter((alert) => alert.event_key.startsWith("spike:"));
   const [gravest, ofCut, ...others] = spikes.filter((alert) => alert.severity === "critical");
   assert.deepEqual([gravest?.event_key, others], [`spike:sku:${sku}:${cohortMonth}`, []]);
-  const cutSkus = await control.database.rows<{ sku: string }>(
+  const cutSkus = await database.rows<{ sku: string }>(
     {
       name: "test_cut",
       text: `select v.sku from variant v join product p using (shop_key, product_gid)
