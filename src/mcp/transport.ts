@@ -129,6 +129,9 @@ export function createMcpRoutes(options: McpOptions) {
   const limits = { bytes: BODY_LIMIT_BYTES, milliseconds: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS };
   const admitted = new WeakSet<FastifyRequest>();
   const call = { tools, countError: options.onToolError ?? (() => {}) };
+  const { issuer = null } = options;
+  const metadata = issuer === null ? "" : ` resource_metadata="${issuer}${RESOURCE_METADATA_PATH}${PATH}"`;
+  const challenge = `Bearer${metadata}`;
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { quota, tokenId } = await options.admit(request.headers.authorization, NEED);
     noteAdmission(request, reply, quota, tokenId);
@@ -158,14 +161,10 @@ export function createMcpRoutes(options: McpOptions) {
           await admit(request, reply);
           admitted.add(request);
         });
-        const { issuer = null } = options;
-        if (issuer !== null) {
-          const challenge = `Bearer resource_metadata="${issuer}${RESOURCE_METADATA_PATH}${PATH}"`;
-          scope.addHook("onSend", (_request, reply, _payload, done) => {
-            if (reply.statusCode === 401) reply.header("WWW-Authenticate", challenge);
-            done();
-          });
-        }
+        scope.addHook("onSend", (_request, reply, _payload, done) => {
+          if (reply.statusCode === 401) reply.header("WWW-Authenticate", challenge);
+          done();
+        });
         scope.setErrorHandler((error, request, reply) =>
           sendRpc(reply, failureAnswer(error, request, reply, null)),
         );
@@ -323,7 +322,6 @@ function refusedCaller(error: ApiError, reply: FastifyReply, id: RequestId): Rpc
   if (error.code !== "unauthorized") {
     return rpcError(403, id, { code: NOT_AUTHENTICATED, message: error.message });
   }
-  reply.header("WWW-Authenticate", "Bearer");
   const advice =
     "Set the header Authorization: Bearer <API_TOKEN> where the MCP client configures this server.";
   return rpcError(401, id, { code: NOT_AUTHENTICATED, message: `${error.message} ${advice}` });
