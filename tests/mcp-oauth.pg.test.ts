@@ -395,6 +395,14 @@ describe("an exchange is refused", () => {
     });
   }
 
+  test("with a code in the place of a refresh token, or the other way round, and both stay valid", async () => {
+    const code = await app.consent(owner.cookie, tenant);
+    assert.equal((await app.refresh(code)).error, "invalid_grant");
+    const tokens = await app.exchange(code);
+    assert.equal((await app.exchange(tokens.refresh_token)).error, "invalid_grant");
+    assert.equal((await app.refresh(tokens.refresh_token)).status, 200);
+  });
+
   test("for a client to which the code was not issued", async () => {
     const other = new App(service.issuer, (await createApp(service.issuer, "Other")).clientId);
     const code = await app.consent(owner.cookie, tenant);

@@ -2,8 +2,7 @@ import { SCOPES } from "../contract/endpoint.ts";
 import { mcpAddress } from "../contract/written-request.ts";
 import { isLoopbackHost } from "../lib/networks.ts";
 import { readSigned, signed } from "../lib/signed.ts";
-import { hashOf, newSecret } from "./secret.ts";
-import { keyedHash } from "./token.ts";
+import { hashOf } from "./secret.ts";
 
 /** A program that requests access, as it describes itself; none of it is verified. */
 export type OauthClient = { name: string; redirectUris: readonly string[] };
@@ -20,13 +19,9 @@ export class OauthError extends Error {
   }
 }
 
-export const OAUTH_PATHS = {
-  authorize: "/oauth/authorize",
-  token: "/oauth/token",
-  register: "/oauth/register",
-  revoke: "/oauth/revoke",
-} as const;
+export const wrongRequest = (sentence: string) => new OauthError("invalid_request", sentence);
 
+export const AUTHORIZE_PATH = "/oauth/authorize";
 export const RESOURCE_METADATA_PATH = "/.well-known/oauth-protected-resource";
 
 const LONGEST_NAME = 60;
@@ -43,9 +38,9 @@ export const APP_SCHEMES: readonly string[] = ["cursor:", "vscode:", "vscode-ins
 const DOMAIN_SCHEME = /^[a-z][a-z\d-]*(?:\.[a-z\d-]+)+:$/u;
 
 /** Whether codes may be sent to an address: https, http on the person's own machine, or an installed app's scheme. */
-export function isRedirect(text: string): boolean {
-  if (text.length > LONGEST_REDIRECT || !/^[!-~]+$/u.test(text) || text.includes("#")) return false;
-  const url = URL.parse(text);
+function isRedirect(text: unknown): text is string {
+  if (typeof text !== "string" || text.length > LONGEST_REDIRECT) return false;
+  const url = /^[!-~]+$/u.test(text) && !text.includes("#") ? URL.parse(text) : null;
   if (url === null || url.username !== "" || url.password !== "") return false;
   if (url.protocol === "https:") return HOST.test(url.hostname);
   if (url.protocol === "http:") return isLoopbackHost(url.hostname);
@@ -53,19 +48,17 @@ export function isRedirect(text: string): boolean {
 }
 
 const BAD_CLIENT = "invalid_client_metadata";
-const BAD_REDIRECT = "invalid_redirect_uri";
 
 /** Reads the metadata that a client registers (RFC 7591). Other requested values are answered, but not used. Throws `OauthError`. */
-export function readRegistration(body: unknown): OauthClient {
+export function readRegistration(body: unknown, mostRedirects = MOST_REDIRECTS): OauthClient {
   const { client_name: given = "An app", redirect_uris: redirects } = (body ?? {}) as Record<string, unknown>;
   if (typeof given !== "string" || given.length > 4 * LONGEST_NAME)
     throw new OauthError(BAD_CLIENT, `client_name must be text of up to ${LONGEST_NAME} characters.`);
-  if (!Array.isArray(redirects) || redirects.length === 0 || redirects.length > MOST_REDIRECTS)
-    throw new OauthError(BAD_REDIRECT, `redirect_uris must be a list of 1 to ${MOST_REDIRECTS} addresses.`);
-  if (!redirects.every((each): each is string => typeof each === "string" && isRedirect(each))) {
+  const isList = Array.isArray(redirects) && redirects.length > 0 && redirects.length <= mostRedirects;
+  if (!isList || !redirects.every(isRedirect)) {
     throw new OauthError(
-      BAD_REDIRECT,
-      "Each of redirect_uris must be https, http on this machine itself (127.0.0.1 or localhost), or an installed app's own scheme, of up to 255 characters and without # and user name.",
+      "invalid_redirect_uri",
+      `redirect_uris must be a list of 1 to ${mostRedirects} addresses, each https, http on this machine itself (127.0.0.1 or localhost), or an installed app's own scheme, of up to 255 characters and without # and user name.`,
     );
   }
   // Without line breaks, invisible or direction-changing characters, or the quotation marks that pages put around it: it is shown
@@ -77,17 +70,18 @@ export function readRegistration(body: unknown): OauthClient {
     .slice(0, LONGEST_NAME)
     .toWellFormed()
     .trim();
-  const client = { name: name === "" ? "An app" : name, redirectUris: [...new Set(redirects)] };
-  if (describe(client).length <= LONGEST_DESCRIPTION_BYTES) return client;
-  throw new OauthError(BAD_CLIENT, "client_name and redirect_uris are too long together.");
+  return { name: name === "" ? "An app" : name, redirectUris: [...new Set(redirects)] };
 }
 
 /**
  * A client's id: its signed registration. So registering stores nothing, however often it is done, and the same client always has
- * the same id (RFC 7591, appendix A.5.2).
+ * the same id (RFC 7591, appendix A.5.2). Throws `OauthError`.
  */
-export function clientIdOf(client: OauthClient, key: Buffer): string {
-  return signed(key, describe(client).toString("base64url"));
+export function clientIdOf({ name, redirectUris }: OauthClient, key: Buffer): string {
+  const described = Buffer.from(JSON.stringify([name, ...redirectUris]));
+  if (described.length > LONGEST_DESCRIPTION_BYTES)
+    throw new OauthError(BAD_CLIENT, "client_name and redirect_uris are too long together.");
+  return signed(key, described.toString("base64url"));
 }
 
 /** The client of an id; null = this installation gave out no such id. */
@@ -115,94 +109,51 @@ export function readDescription(clientId: string, document: unknown): OauthClien
     throw new OauthError("invalid_client", "Its description names another client_id.");
   if ((told["token_endpoint_auth_method"] ?? "none") !== "none")
     throw new OauthError("invalid_client", "Its token_endpoint_auth_method must be none.");
-  const redirects = told["redirect_uris"];
-  const listed = (Array.isArray(redirects) ? redirects : []).filter(
-    (each): each is string => typeof each === "string" && isRedirect(each),
-  );
-  const client = readRegistration({ ...told, redirect_uris: listed.slice(0, 1) });
-  return { ...client, redirectUris: listed.slice(0, MOST_DESCRIBED) };
+  const { redirect_uris: listed } = told;
+  const usable = Array.isArray(listed) ? listed.filter(isRedirect).slice(0, MOST_DESCRIBED) : listed;
+  return readRegistration({ ...told, redirect_uris: usable }, MOST_DESCRIBED);
 }
 
-/** Whether a client's id can be one at all; its grants are found by its hash. */
-export function isClientId(clientId: string, key: Buffer): boolean {
-  return isClientAddress(clientId) || readClientId(clientId, key) !== null;
+export type AppRequest = ReturnType<typeof readRequest>;
+
+/** The access that a client requests, as its page shows it and its form sends it back. Throws `OauthError`. */
+export function readRequest(given: URLSearchParams, client: OauthClient, issuer: string) {
+  const twice = [...given.keys()].find((name) => given.getAll(name).length > 1);
+  if (twice !== undefined) throw wrongRequest(`Its request names ${twice} twice.`);
+  const clientId = given.get("client_id") ?? "";
+  const redirectUri = given.get("redirect_uri") ?? "";
+  if (!hasRedirect(client, redirectUri))
+    throw wrongRequest("It has not registered this redirect address (redirect_uri).");
+  if (given.get("response_type") !== "code") throw wrongRequest("It must request a code (response_type).");
+  const codeChallenge = given.get("code_challenge") ?? "";
+  if (given.get("code_challenge_method") !== "S256" || !/^[\w-]{43}$/u.test(codeChallenge))
+    throw wrongRequest("It must use PKCE with S256 (code_challenge).");
+  if ((given.get("resource") ?? mcpAddress(issuer)) !== mcpAddress(issuer))
+    throw wrongRequest(`It requests a service other than ${mcpAddress(issuer)} (resource).`);
+  const named = (given.get("scope") ?? "").split(" ");
+  const known = SCOPES.filter((scope) => named.includes(scope));
+  // With `iss` (RFC 9207).
+  const answerTo = new URL(redirectUri);
+  answerTo.searchParams.set("iss", issuer);
+  const state = given.get("state");
+  if (state !== null) answerTo.searchParams.set("state", state);
+  return {
+    clientHash: hashOf(clientId).toString("hex"),
+    name: client.name,
+    /** The host that its description is at; null = it registered here. */
+    describedAt: isClientAddress(clientId) ? new URL(clientId).host : null,
+    redirectUri,
+    answerTo: answerTo.href,
+    codeChallenge,
+    // Some clients request only OpenID scopes: the person chooses.
+    scopes: known.length === 0 ? SCOPES : known,
+  };
 }
 
 /** Whether a client registered an address; on a person's own machine the port is the one that was free (RFC 8252). */
-export function hasRedirect({ redirectUris }: OauthClient, asked: string): boolean {
-  if (redirectUris.includes(asked)) return true;
-  if (!asked.startsWith("http://") || !isRedirect(asked)) return false;
-  return redirectUris.some((each) => each.startsWith("http://") && withoutPort(each) === withoutPort(asked));
-}
-
-/** Whether a verifier matches a challenge; S256 only (RFC 7636). */
-export function isVerifier(verifier: string, challenge: string): boolean {
-  return /^[\w.~-]{43,128}$/u.test(verifier) && hashOf(verifier).toString("base64url") === challenge;
-}
-
-/**
- * A code or a refresh token: the token id, whose shop key locates its rows, what all refresh tokens of the grant share, and a
- * secret of its own.
- */
-export type GrantSecret = { tokenId: string; family: string; secret: string };
-
-const GRANT_SECRETS = {
-  code: /^rta_code_(?<tokenId>[0-9A-Za-z]{16})(?<family>)(?<secret>[\w-]{43})$/u,
-  refresh: /^rta_refresh_(?<tokenId>[0-9A-Za-z]{16})(?<family>[\w-]{43})(?<secret>[\w-]{43})$/u,
-};
-
-/** null = the text is none. */
-export function readGrantSecret(kind: keyof typeof GRANT_SECRETS, text: string): GrantSecret | null {
-  return (GRANT_SECRETS[kind].exec(text)?.groups as GrantSecret | undefined) ?? null;
-}
-
-/** The next one of a grant; a code has no family. */
-export function newGrantSecret(
-  kind: keyof typeof GRANT_SECRETS,
-  tokenId: string,
-  family: string,
-  pepper: Buffer,
-) {
-  const { text: secret } = newSecret();
-  const text = `rta_${kind}_${tokenId}${family}${secret}`;
-  return { text, familyHash: keyedHash(family, pepper), hash: keyedHash(secret, pepper) };
-}
-
-/** Metadata of the MCP endpoint as a protected resource (RFC 9728); `issuer`: this service, such as https://returns.example. */
-export function resourceMetadata(issuer: string) {
-  return {
-    resource: mcpAddress(issuer),
-    authorization_servers: [issuer],
-    scopes_supported: SCOPES,
-    bearer_methods_supported: ["header"],
-    resource_name: "Returns Analytics",
-    resource_documentation: `${issuer}/docs/mcp`,
-  };
-}
-
-/** Metadata of the authorization server (RFC 8414). */
-export function serverMetadata(issuer: string) {
-  return {
-    issuer,
-    authorization_endpoint: issuer + OAUTH_PATHS.authorize,
-    token_endpoint: issuer + OAUTH_PATHS.token,
-    registration_endpoint: issuer + OAUTH_PATHS.register,
-    revocation_endpoint: issuer + OAUTH_PATHS.revoke,
-    scopes_supported: SCOPES,
-    response_types_supported: ["code"],
-    response_modes_supported: ["query"],
-    grant_types_supported: ["authorization_code", "refresh_token"],
-    token_endpoint_auth_methods_supported: ["none"],
-    revocation_endpoint_auth_methods_supported: ["none"],
-    code_challenge_methods_supported: ["S256"],
-    authorization_response_iss_parameter_supported: true,
-    client_id_metadata_document_supported: true,
-    service_documentation: `${issuer}/docs/mcp`,
-  };
-}
-
-function describe({ name, redirectUris }: OauthClient): Buffer {
-  return Buffer.from(JSON.stringify([name, ...redirectUris]));
+function hasRedirect({ redirectUris }: OauthClient, asked: string): boolean {
+  const isLocal = asked.startsWith("http:") && isRedirect(asked);
+  return redirectUris.some((each) => each === asked || (isLocal && withoutPort(each) === withoutPort(asked)));
 }
 
 function withoutPort(address: string): string {

@@ -1,10 +1,10 @@
-import { OAUTH_PATHS } from "../access/oauth.ts";
+import { AUTHORIZE_PATH } from "../access/oauth.ts";
 import type { Flow } from "../access/provider.ts";
 import { createCookie, type Cookie } from "../http/cookie.ts";
 import { sealText, unsealText } from "../lib/seal.ts";
 
 /** Pages of the console outside workspaces. */
-const OWN_PAGES: ReadonlySet<string> = new Set(["/me", "/operator", OAUTH_PATHS.authorize]);
+const OWN_PAGES: ReadonlySet<string> = new Set(["/me", "/operator", AUTHORIZE_PATH]);
 /** As long as a cookie may keep: a browser drops one of more than 4096 bytes, and base64 makes four of three. */
 export const LONGEST_TARGET = 2048;
 

@@ -1,9 +1,11 @@
 import { timingSafeEqual } from "node:crypto";
-import { isVerifier, newGrantSecret, OauthError, readGrantSecret } from "../../access/oauth.ts";
-import type { GrantSecret } from "../../access/oauth.ts";
+import { OauthError, readDescription, wrongRequest } from "../../access/oauth.ts";
+import type { AppRequest, OauthClient } from "../../access/oauth.ts";
 import { hashOf, newSecret } from "../../access/secret.ts";
 import { keyedHash, parseToken, renewToken, shopKeyOfTokenId } from "../../access/token.ts";
-import { SCOPES, type Scope } from "../../contract/endpoint.ts";
+import { fetchJson } from "../../alerts/delivery/post.ts";
+import type { PushOptions } from "../../alerts/delivery/send.ts";
+import { SCOPES } from "../../contract/endpoint.ts";
 import { keyFor, type Keys } from "../../lib/keys.ts";
 import { sealText, unsealText } from "../../lib/seal.ts";
 import type { Database } from "../../store/database.ts";
@@ -16,22 +18,18 @@ import { invalid } from "../refusal.ts";
 import { mayDo } from "../right.ts";
 import { insertNewToken, SCOPE_WORDS } from "../tokens/actions.ts";
 import { lockToken } from "../tokens/queries.ts";
-import { insertGrant, findGrant, renewAccess, renewGrant } from "./queries.ts";
-import type { GrantRow } from "./queries.ts";
+import { insertGrant, findGrant, renewGrant, type GrantRow } from "./queries.ts";
 
-/** The access that an app requests, as its page shows it and its form sends it back. */
-export type AppRequest = {
-  clientHash: string;
-  /** What it calls itself. */
-  name: string;
-  /** The host that its description is at; null = it registered here. */
-  describedAt: string | null;
-  redirectUri: string;
-  /** `redirectUri` with `iss` (RFC 9207), and with the `state` of the request if it has one. */
-  answerTo: string;
-  codeChallenge: string;
-  scopes: readonly Scope[];
-};
+/** Of an app's description. */
+const MOST_BYTES = 10_240;
+const TIMEOUT_MS = 5000;
+
+/** The app that describes itself at an address, which is fetched as alerts are sent. Throws `OauthError`. */
+export async function fetchClient(clientId: string, push: PushOptions): Promise<OauthClient> {
+  const fetched = await fetchJson(clientId, MOST_BYTES, { ...push, timeoutMs: TIMEOUT_MS });
+  if (!("problem" in fetched)) return readDescription(clientId, fetched.value);
+  throw wrongRequest(`Its description could not be read (client_id): ${fetched.problem}`);
+}
 
 /** So long a person may take to choose a workspace and decide. */
 const SHOWN_MS = 3_600_000;
@@ -77,13 +75,17 @@ export const connectApp = defineAction({
       throw invalid("It may read: choose at least one of the values that are shown.", "scopes");
     const token = { name, scopes, expiresAt: now, replaces: null, requestKey: null };
     const { token_id: tokenId } = await insertNewToken(context, token);
-    const { text: code, hash: codeHash } = newGrantSecret("code", tokenId, "", keys.tokenPepper);
-    const codeExpiresAt = new Date(now.getTime() + CODE_MS);
-    const clientHash = Buffer.from(asked.clientHash, "hex");
-    await insertGrant(connection, shopKey, { ...asked, tokenId, clientHash, codeHash, codeExpiresAt });
+    const { text: secret } = newSecret();
+    await insertGrant(connection, shopKey, {
+      ...asked,
+      tokenId,
+      clientHash: Buffer.from(asked.clientHash, "hex"),
+      codeHash: keyedHash(secret, keys.tokenPepper),
+      codeExpiresAt: new Date(now.getTime() + CODE_MS),
+    });
     return {
       result: { token_id: tokenId },
-      secret: new ShownSecret(code),
+      secret: new ShownSecret(`rta_code_${tokenId}${secret}`),
       done: `${name} may read ${domain}.`,
       audit: { detail: { token_id: tokenId, name, scopes, leads_to: receiverOf(redirectUri) } },
     };
@@ -105,50 +107,47 @@ const DAY_MS = 24 * 3_600_000;
 const REFRESH_MS = 30 * DAY_MS;
 const CONSENT_MS = 365 * DAY_MS;
 
-/** What a client proves with that a code is its own (PKCE, RFC 7636); null = it sends a refresh token. */
-type CodeProof = { redirectUri: string; verifier: string } | null;
+/**
+ * A code, or a refresh token: the token id, whose shop key locates its rows, the code's secret, which all refresh tokens of the
+ * grant share, and a secret of the refresh token's own.
+ */
+type GrantSecret = { tokenId: string; code: string; own?: string };
 
-/** "used": the secret was used before, so it may be stolen. */
-type Verdict = "valid" | "expired" | "used" | "unknown";
+const GRANT_SECRET =
+  /^rta_(?:code|refresh)_(?<tokenId>[0-9A-Za-z]{16})(?<code>[\w-]{43})(?<own>[\w-]{43})?$/u;
 
-/** A code can be exchanged once, and of the refresh tokens of a family only the newest is valid. */
-function judge(grant: GrantRow, given: GrantSecret, proof: CodeProof, caller: GrantCaller): Verdict {
-  const isHash = hashesOf(caller);
-  if (proof === null) {
-    if (!isHash(given.family, grant.family_hash)) return "unknown";
-    if (!isHash(given.secret, grant.refresh_hash)) return "used";
-    return refreshEnd(grant, grant.refresh_expires_at ?? caller.now) > caller.now ? "valid" : "expired";
-  }
-  if (!isHash(given.secret, grant.code_hash)) return "unknown";
-  if (grant.code_used_at !== null) return "used";
-  const { redirectUri, verifier } = proof;
-  if (grant.redirect_uri !== redirectUri || !isVerifier(verifier, grant.code_challenge)) return "unknown";
-  return grant.code_expires_at > caller.now ? "valid" : "expired";
+const readGrantSecret = (text: string) => GRANT_SECRET.exec(text)?.groups as GrantSecret | undefined;
+
+/** The grant of a token id, if it is the caller's. A guess locks no row, and does not reveal which workspaces are moving. */
+async function findOwn({ database, clientId }: GrantCaller, tokenId = ""): Promise<GrantRow | null> {
+  const shopKey = shopKeyOfTokenId(tokenId);
+  const grant = shopKey === null ? null : await findGrant(database, shopKey, tokenId);
+  return grant?.client_hash.equals(hashOf(clientId)) === true ? grant : null;
 }
 
-function refreshEnd({ created_at: consentedAt }: GrantRow, wanted: Date): Date {
-  return new Date(Math.min(wanted.getTime(), consentedAt.getTime() + CONSENT_MS));
+function isHash(hash: Buffer | null, secret: string, { keys }: GrantCaller): boolean {
+  return hash !== null && timingSafeEqual(keyedHash(secret, keys.tokenPepper), hash);
 }
+
+/** The audit shows it as a revoked token, by the app. */
+const endBy = ({ address: origin }: GrantCaller, reason: string) => ({ name: "app", origin, reason });
 
 /** Ends the grant of an access or refresh token of the client (RFC 7009); any other changes nothing. */
-export async function endGrant(caller: GrantCaller, token: string): Promise<void> {
+export async function endGrant(caller: GrantCaller, token: string): Promise<null> {
   const access = parseToken(token);
-  const refresh = readGrantSecret("refresh", token);
-  const tokenId = access?.tokenId ?? refresh?.tokenId;
-  const shopKey = tokenId === undefined ? null : shopKeyOfTokenId(tokenId);
-  if (tokenId === undefined || shopKey === null) return;
-  // A guessed code locks no row, and does not reveal which workspaces are moving.
-  const found = await findGrant(caller.database, shopKey, tokenId);
-  if (found === null || !isOfClient(found, caller)) return;
-  const isHash = hashesOf(caller);
+  const refresh = readGrantSecret(token);
+  const grant = await findOwn(caller, access?.tokenId ?? refresh?.tokenId);
+  if (grant === null) return null;
+  const { shop_key: shopKey, token_id: tokenId, family_hash: familyHash, secret_hash: secretHash } = grant;
   const isOwn =
     access === null
-      ? isHash(refresh?.family ?? "", found.family_hash)
-      : isHash(access.secret, found.secret_hash);
-  if (!isOwn) return;
-  await caller.database.transaction(async (connection) => {
+      ? isHash(familyHash, refresh?.code ?? "", caller)
+      : isHash(secretHash, access.secret, caller);
+  if (!isOwn) return null;
+  return caller.database.transaction(async (connection) => {
     if ((await holdWhetherMoving(connection, shopKey)) === true) throw MOVING;
     await endGrants(connection, shopKey, { tokenId }, endBy(caller, "by the app"));
+    return null;
   });
 }
 
@@ -160,6 +159,11 @@ const MOVING = new OauthError(
   503,
 );
 
+const VERIFIER = /^[\w.~-]{43,128}$/u;
+
+/** What a client proves with that a code is its own (PKCE, RFC 7636); null = it sends a refresh token. */
+type CodeProof = { redirectUri: string; verifier: string } | null;
+
 /**
  * Exchanges a code or a refresh token for the next one and a new access token, if the person who consented, their role and the plan
  * still allow it. Used again, it ends the grant. Returns the token response (RFC 6749, section 5.1).
@@ -167,13 +171,12 @@ const MOVING = new OauthError(
  * @throws OauthError
  */
 export async function exchange(caller: GrantCaller, text: string, proof: CodeProof): Promise<object> {
-  const given = readGrantSecret(proof === null ? "refresh" : "code", text);
-  const shopKey = given === null ? null : shopKeyOfTokenId(given.tokenId);
-  if (given === null || shopKey === null) throw NOT_VALID;
+  const given = readGrantSecret(text);
+  const found = await findOwn(caller, given?.tokenId);
+  if (given === undefined || found === null || (given.own === undefined) !== (proof !== null))
+    throw NOT_VALID;
   const { database, keys, now } = caller;
-  const { tokenId, family } = given;
-  const found = await findGrant(database, shopKey, tokenId);
-  if (found === null || !isOfClient(found, caller)) throw NOT_VALID;
+  const { shop_key: shopKey, token_id: tokenId } = found;
   const issued = await database.transaction(async (connection) => {
     // Members are locked before rows of the workspace, as everywhere (`holdRights`).
     const role = await holdRole(connection, shopKey, found.created_by.replace(/^user:/u, ""));
@@ -181,45 +184,54 @@ export async function exchange(caller: GrantCaller, text: string, proof: CodePro
     await lockToken(connection, shopKey, tokenId);
     const grant = await findGrant(connection, shopKey, tokenId);
     if (grant === null) throw NOT_VALID;
-    const verdict = judge(grant, given, proof, caller);
-    if (verdict === "unknown") throw NOT_VALID;
-    if (grant.revoked_at !== null || verdict === "expired") throw ENDED;
     // Returned, so that the transaction is committed.
-    const ended = async (reason: string, answer = ENDED): Promise<OauthError> => {
+    const ended = async (reason: string): Promise<null> => {
       await endGrants(connection, shopKey, { tokenId }, endBy(caller, reason));
-      return answer;
+      return null;
     };
-    if (verdict === "used") return ended("a code or refresh token was used twice", NOT_VALID);
+    if (isUsed(grant, given, proof, caller)) return ended("a code or refresh token was used twice");
     if (role === null || !mayDo(role, connectApp))
       return ended("the person who allowed it may no longer connect apps");
     if (grant.has_api_access !== true) return ended("the plan does not include api_access");
     const { token: accessToken, secretHash } = renewToken(tokenId, keys.tokenPepper);
-    const next = newGrantSecret("refresh", tokenId, family || newSecret().text, keys.tokenPepper);
-    const expiresAt = new Date(now.getTime() + ACCESS_SECONDS * 1000);
-    await renewAccess(connection, shopKey, tokenId, { secretHash, expiresAt });
-    const refreshExpiresAt = refreshEnd(grant, new Date(now.getTime() + REFRESH_MS));
-    const { text: refreshToken, familyHash, hash: refreshHash } = next;
-    await renewGrant(connection, shopKey, tokenId, { familyHash, refreshHash, refreshExpiresAt, now });
+    const { text: own } = newSecret();
+    await renewGrant(connection, shopKey, tokenId, {
+      secretHash,
+      expiresAt: new Date(now.getTime() + ACCESS_SECONDS * 1000),
+      refreshHash: keyedHash(own, keys.tokenPepper),
+      refreshExpiresAt: endOf(grant, new Date(now.getTime() + REFRESH_MS)),
+      now,
+    });
     return {
       access_token: accessToken,
       token_type: "Bearer",
       expires_in: ACCESS_SECONDS,
-      refresh_token: refreshToken,
+      refresh_token: `rta_refresh_${tokenId}${given.code}${own}`,
       scope: grant.scopes.join(" "),
     };
   });
-  if (issued instanceof OauthError) throw issued;
+  if (issued === null) throw ENDED;
   return issued;
 }
 
-function isOfClient(grant: GrantRow, { clientId }: GrantCaller): boolean {
-  return grant.client_hash.equals(hashOf(clientId));
+/**
+ * Whether a code or refresh token was used before, so it may be stolen: a code can be exchanged once, and of the refresh tokens of a
+ * grant only the newest is valid. Throws `OauthError` for one that is invalid or has expired.
+ */
+function isUsed(grant: GrantRow, given: GrantSecret, proof: CodeProof, caller: GrantCaller): boolean {
+  if (!isHash(proof === null ? grant.family_hash : grant.code_hash, given.code, caller)) throw NOT_VALID;
+  const isReplay =
+    proof === null ? !isHash(grant.refresh_hash, given.own ?? "", caller) : grant.refresh_hash !== null;
+  if (proof !== null && !isReplay) {
+    const { redirectUri, verifier } = proof;
+    const challenge = VERIFIER.test(verifier) ? hashOf(verifier).toString("base64url") : "";
+    if (redirectUri !== grant.redirect_uri || challenge !== grant.code_challenge) throw NOT_VALID;
+  }
+  const isOver = !isReplay && endOf(grant, grant.secret_expires_at) <= caller.now;
+  if (grant.revoked_at !== null || isOver) throw ENDED;
+  return isReplay;
 }
 
-function hashesOf({ keys }: GrantCaller) {
-  return (secret: string, hash: Buffer | null): boolean =>
-    hash !== null && timingSafeEqual(keyedHash(secret, keys.tokenPepper), hash);
+function endOf({ created_at: consentedAt }: GrantRow, wanted: Date): Date {
+  return new Date(Math.min(wanted.getTime(), consentedAt.getTime() + CONSENT_MS));
 }
-
-/** The audit shows it as a revoked token, by the app. */
-const endBy = ({ address: origin }: GrantCaller, reason: string) => ({ name: "app", origin, reason });

@@ -1,4 +1,4 @@
-import { APP_SCHEMES } from "../../access/oauth.ts";
+import { APP_SCHEMES, type AppRequest } from "../../access/oauth.ts";
 import { buttonFor, drawField, formFor, formOf } from "../../console/action-form.ts";
 import { definePage, type ActionCall, type FormOutcome, type PageCall } from "../../console/page.ts";
 import { statePage, type StatePage } from "../../console/state-page.ts";
@@ -8,7 +8,7 @@ import { html, type Html } from "../../lib/html.ts";
 import { isLoopbackHost } from "../../lib/networks.ts";
 import type { Field } from "../field.ts";
 import { mayDo, readSettings } from "../right.ts";
-import { connectApp, openRequest, receiverOf, REQUEST_ENDED, type AppRequest } from "./actions.ts";
+import { connectApp, openRequest, receiverOf, REQUEST_ENDED } from "./actions.ts";
 
 export const CONNECT_PATH = "/settings/tokens/connect";
 
