@@ -318,44 +318,46 @@ type DocsOptions = { hasConsole: boolean; clientPackage: () => Buffer };
  * leads here too.
  */
 export function createDocs({ hasConsole, clientPackage }: DocsOptions) {
-  const openApi = buildOpenApi();
-  const guides = FILES.map(readGuide);
-  const endpoints = referenceNavigation(openApi);
-  const navigation = [
-    { title: "Guides", links: guides },
-    { title: "Reference", links: endpoints },
-  ];
+  const openApi = once(buildOpenApi);
+  const files = FILES.map(readGuide);
+  const guides = once(() => files.map(({ guide }) => guide()));
+  const endpoints = once(() => referenceNavigation(openApi()));
+  const navigation = once(() => [
+    { title: "Guides", links: guides() },
+    { title: "Reference", links: endpoints() },
+  ]);
   const page = (path: string, own: () => Omit<DocsPage, "navigation" | "path">): Document => ({
     path,
     type: HTML_TYPE,
-    make: () => renderHtml(renderPage({ ...own(), path, navigation })),
+    make: () => renderHtml(renderPage({ ...own(), path, navigation: navigation() })),
   });
   const documents: Document[] = [
-    { path: "/openapi.json", type: JSON_TYPE, make: () => JSON.stringify(openApi) },
-    { path: "/llms.txt", type: TEXT_TYPE, make: () => llmsText(guides) },
+    { path: "/openapi.json", type: JSON_TYPE, make: () => JSON.stringify(openApi()) },
+    { path: "/llms.txt", type: TEXT_TYPE, make: () => llmsText(guides()) },
     { path: CLIENT_PATH, type: "application/gzip", make: clientPackage },
     {
       path: "/docs/assets/search.json",
       type: JSON_TYPE,
-      make: () => JSON.stringify(searchIndex(guides, endpoints)),
+      make: () => JSON.stringify(searchIndex(guides(), endpoints())),
     },
     page(INDEX.href, () => ({
       title: "Guides",
       description: "Guides and reference of the Returns Analytics API.",
-      body: indexBody(guides),
+      body: indexBody(guides()),
     })),
     page(REFERENCE.href, () => ({
       title: "Reference",
       description: "Every endpoint, with a form to try it.",
-      body: renderReference(openApi),
+      body: renderReference(openApi()),
     })),
-    ...guides.flatMap(({ href, text: title, summary: description, rendered, asMarkdown }, index) => [
+    ...files.flatMap(({ href, guide }, index) => [
       page(href, () => {
-        const [previous, next] = [guides[index - 1] ?? INDEX, guides[index + 1] ?? REFERENCE];
+        const { text: title, summary: description, rendered } = guide();
+        const [previous, next] = [guides()[index - 1] ?? INDEX, guides()[index + 1] ?? REFERENCE];
         const { body, sections } = rendered();
         return { title, description, body: html`<article>${body}</article>`, sections, previous, next };
       }),
-      { path: `${href}.md`, type: MARKDOWN_TYPE, make: asMarkdown },
+      { path: `${href}.md`, type: MARKDOWN_TYPE, make: () => guide().asMarkdown() },
     ]),
     ...readdirSync(join(PROJECT_FOLDER, PICTURES)).map((name) => {
       // Read here, so that no request waits for the disk.
@@ -380,7 +382,9 @@ export function createDocs({ hasConsole, clientPackage }: DocsOptions) {
     ],
     notFoundPage: {
       headers: { ...PAGE_HEADERS, "Content-Type": HTML_TYPE },
-      body: Buffer.from(renderHtml(renderPage({ ...NOT_FOUND, path: "", navigation }))),
+      body: once(() =>
+        Buffer.from(renderHtml(renderPage({ ...NOT_FOUND, path: "", navigation: navigation() }))),
+      ),
     },
   };
 }
@@ -470,20 +474,22 @@ const FILES: readonly string[] = [
   "CHANGELOG.md",
 ];
 
-/** Throws when the file is missing. */
-function readGuide(file: string): Guide {
+/** A guide by its address, read from its text when it is first asked for. Throws when the file is missing. */
+function readGuide(file: string): { href: string; guide: () => Guide } {
   const markdown = readProjectFile(file);
+  const href = guidePath(file);
   const linkTo = (target: string) => addressOf(target, file);
   const sizeOf = (target: string) => {
     const picture = readProjectFile(posix.join(posix.dirname(file), target));
     return /viewBox="0 0 (?<width>\d+) (?<height>\d+)"/u.exec(picture)?.groups ?? {};
   };
-  return {
+  const guide = once(() => ({
     ...readHead(markdown),
-    href: guidePath(file),
+    href,
     asMarkdown: () => withAddresses(markdown, linkTo),
     rendered: once(() => renderMarkdown(markdown, linkTo, sizeOf)),
-  };
+  }));
+  return { href, guide };
 }
 
 function guidePath(file: string): string {

@@ -35,7 +35,7 @@ export type ServerOptions = {
   /** Proxies trusted to report a client's address; default: none. */
   trustedProxies?: readonly Network[];
   /** A browser's response at an unknown path outside /api; null: the same as a program's. */
-  notFoundPage: { headers: Readonly<Record<string, string>>; body: Buffer } | null;
+  notFoundPage: { headers: Readonly<Record<string, string>>; body: () => Buffer } | null;
   /** Adds routes that are no endpoints of the contract: health, readiness, metrics. */
   registerOperationsRoutes: ((server: FastifyInstance) => void) | null;
 };
@@ -191,7 +191,7 @@ function refuseUnknown(
   const known = methodsOf(path);
   const allowed = known?.split(", ").includes(request.method) === true ? undefined : known;
   if (allowed === undefined && notFoundPage !== null && isBrowserOutsideApi(request, path)) {
-    return reply.code(404).headers(notFoundPage.headers).send(notFoundPage.body);
+    return reply.code(404).headers(notFoundPage.headers).send(notFoundPage.body());
   }
   if (allowed === undefined) {
     return sendRefusal(
