@@ -1,6 +1,7 @@
 import type { PublicKeyCredentialCreationOptionsJSON } from "@simplewebauthn/server";
 import type { Database } from "../store/database.ts";
-import { listPasskeys, isNewcomer, noteSeen } from "../store/queries/console-user.ts";
+import { describeLink, listPasskeys, isNewcomer, noteSeen } from "../store/queries/console-user.ts";
+import type { DescribedLink } from "../store/queries/console-user.ts";
 import { findAccountOf } from "../store/queries/provider-account.ts";
 import { listHomes, listMemberships } from "../store/queries/workspace-member.ts";
 import type { MembershipPage, MembershipRow } from "../store/queries/workspace-member.ts";
@@ -8,8 +9,8 @@ import { enrolmentOptions, signatureOptions } from "./passkey.ts";
 import type { Enrolment, PasskeySite } from "./passkey.ts";
 import { isSeenLongAgo, keepAlive, readSession, signOut } from "./session.ts";
 import type { Origin, SeenSession } from "./session.ts";
-import { mayAccept, openLink, readLink, signIn } from "./sign-in.ts";
-import type { Browser, Evidence, LinkState, Refused, SignIn } from "./sign-in.ts";
+import { mayAccept, openLink, signIn } from "./sign-in.ts";
+import type { Browser, Evidence, Refused, SignIn } from "./sign-in.ts";
 
 /** A workspace that a person may see. */
 export type Membership = MembershipRow;
@@ -40,8 +41,8 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
     /** Uses evidence up for a session, or for a confirmation of one. */
     signIn: (request: Evidence & Browser): Promise<SignIn> => signIn(database, timed(request)),
     /** Content of a link's page before it is used, and why it does not work; null: no such link. */
-    describeLink: (name: string): Promise<LinkState | null> =>
-      readLink(database, /^[\w-]{43}$/u.test(name) ? Buffer.from(name, "base64url") : null, now()),
+    describeLink: async (name: string): Promise<DescribedLink | null> =>
+      /^[\w-]{43}$/u.test(name) ? describeLink(database, Buffer.from(name, "base64url"), now()) : null,
     /** Whether a person has visited no page yet and has no passkey. */
     isNewcomer: (userId: string): Promise<boolean> => isNewcomer(database, userId),
     /** The browser's options to create a passkey with a link, which stays unused. */

@@ -1,6 +1,6 @@
 import type { Connection } from "../store/database.ts";
 import { insertLink, findFirstOperator, insertPerson } from "../store/queries/console-user.ts";
-import type { LinkPurpose, PersonRow } from "../store/queries/console-user.ts";
+import type { LinkPurpose, NewLink, PersonRow } from "../store/queries/console-user.ts";
 import { newSecret } from "./secret.ts";
 
 const MINUTE_MS = 60_000;
@@ -15,35 +15,18 @@ const LIFETIME_MS: Readonly<Record<LinkPurpose, number>> = {
 /** A link's secret, shown once, its expiry, and the name under which its page finds it. */
 type MadeLink = { secret: string; expiresAt: Date; linkName: string };
 
-type LinkWish = {
-  userId: string;
-  purpose: LinkPurpose;
-  now: Date;
-  madeBy?: string | null;
-  shopKey?: number | null;
-  email?: string | null;
-};
+type LinkWish = Pick<NewLink, "userId" | "purpose"> &
+  Partial<Pick<NewLink, "madeBy" | "shopKey" | "email">> & { now: Date };
 
 /**
  * Makes a link that signs a person in once: to enter or recover within ten minutes, by invitation within 72 hours. One to
  * recover ends the person's passkeys and sessions when it is used.
  */
-export async function makeLink(
-  connection: Connection,
-  { userId, purpose, now, madeBy = null, shopKey = null, email = null }: LinkWish,
-): Promise<MadeLink> {
+export async function makeLink(connection: Connection, { now, ...wish }: LinkWish): Promise<MadeLink> {
   const { text, hash } = newSecret();
-  const expiresAt = new Date(now.getTime() + LIFETIME_MS[purpose]);
-  await insertLink(connection, {
-    linkHash: hash,
-    userId,
-    purpose,
-    createdAt: now,
-    expiresAt,
-    madeBy,
-    shopKey,
-    email,
-  });
+  const expiresAt = new Date(now.getTime() + LIFETIME_MS[wish.purpose]);
+  const made = { linkHash: hash, createdAt: now, expiresAt };
+  await insertLink(connection, { madeBy: null, shopKey: null, email: null, ...wish, ...made });
   // The hash of 256 random bits: it opens nothing.
   return { secret: text, expiresAt, linkName: hash.toString("base64url") };
 }

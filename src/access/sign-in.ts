@@ -173,7 +173,7 @@ async function findByLink(
   const isRecovery = purpose === "recover";
   if (confirms !== null && (isRecovery || userId !== confirms)) return { outcome: "other", userId };
   const useUp = async (connection: Connection): Promise<SignInRefusal | null> => {
-    if ((await useLink(connection, hashSecret(secret) as Buffer, now)) === null) {
+    if (!(await useLink(connection, hashSecret(secret) as Buffer, now))) {
       const state = await openLink(connection, secret, now);
       return "outcome" in state ? state.outcome : "used";
     }
@@ -197,7 +197,7 @@ async function findByEnrolment(
   const useUp = async (connection: Connection): Promise<SignInRefusal | null> => {
     const refusal = await link.useUp(connection);
     if (refusal !== null) return refusal;
-    if (!(await insertPasskey(connection, userId, FIRST_NAME, passkey, now))) return "second";
+    if (!(await insertPasskey(connection, userId, FIRST_NAME, now, passkey))) return "second";
     await record(connection, { userId, origin }, "passkey.add", { name: FIRST_NAME });
     return null;
   };
@@ -243,32 +243,12 @@ async function findByProvider(
   const { user_id: userId, link_hash: linkHash } = link;
   if (links.some((each) => each.user_id !== userId)) return { outcome: "several", userId: null };
   const useUp = async (connection: Connection): Promise<SignInRefusal | null> => {
-    if ((await useLink(connection, linkHash, now)) === null) return "changed";
+    if (!(await useLink(connection, linkHash, now))) return "changed";
     if (!(await insertAccount(connection, { issuer, subject, email, userId, now }))) return "taken";
     await record(connection, { userId, origin }, "account.link", { issuer });
     return null;
   };
   return { userId, way: "provider", account, useUp };
-}
-
-/** Content of a link's page; `closed`: why it no longer works. */
-export type LinkState = DescribedLink & { closed: SignInRefusal | null };
-
-/** A link by its hash, in any state; null: there is none. */
-export async function readLink(
-  database: Queryable,
-  linkHash: Buffer | null,
-  now: Date,
-): Promise<LinkState | null> {
-  const link = linkHash === null ? null : await describeLink(database, linkHash);
-  if (link === null) return null;
-  const whyClosed = (): SignInRefusal | null => {
-    if (link.is_disabled) return "disabled";
-    if (link.used_at !== null) return "used";
-    if (link.expires_at <= now) return "expired";
-    return link.has_its_rights ? null : "changed";
-  };
-  return { ...link, closed: whyClosed() };
 }
 
 /** The link of a secret, if it still works, or why it does not. */
@@ -277,7 +257,8 @@ export async function openLink(
   secret: string,
   now: Date,
 ): Promise<DescribedLink | Refused> {
-  const link = await readLink(database, hashSecret(secret), now);
+  const linkHash = hashSecret(secret);
+  const link = linkHash === null ? null : await describeLink(database, linkHash, now);
   if (link === null) return { outcome: "unknown", userId: null };
   return link.closed === null ? link : { outcome: link.closed, userId: link.user_id };
 }

@@ -1,6 +1,7 @@
+import type { Identity } from "../access/identity.ts";
 import { PASSKEY_REFUSALS } from "../access/passkey.ts";
 import type { Provider } from "../access/provider.ts";
-import { LINK_REFUSALS, REFUSALS, type LinkState, type SignInRefusal } from "../access/sign-in.ts";
+import { LINK_REFUSALS, REFUSALS, type SignInRefusal } from "../access/sign-in.ts";
 import { ROLE_TEXTS } from "../actions/members/actions.ts";
 import { html, type Html } from "../lib/html.ts";
 import { isoInstant } from "./format.ts";
@@ -19,7 +20,7 @@ const SECRET_FIELD = secretField("Paste your link");
  * null: unknown. Without JavaScript, the link is pasted.
  */
 export function signInState(
-  link: LinkState | null,
+  link: Awaited<ReturnType<Identity["describeLink"]>>,
   isPublic: boolean,
   provider: Pick<Provider, "name"> | null,
 ): StatePage {

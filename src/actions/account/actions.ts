@@ -112,7 +112,7 @@ export const addPasskey = defineAction({
   },
   run: async ({ connection, actor, now }: ActionContext<AccountCaller>, { name }, passkey) => {
     const { userId } = actor.session;
-    if (!(await insertPasskey(connection, userId, name, passkey, now))) {
+    if (!(await insertPasskey(connection, userId, name, now, passkey))) {
       throw impossible("This passkey is already registered.");
     }
     return {

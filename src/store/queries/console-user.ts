@@ -189,7 +189,7 @@ export const deleteOtherSessions = command<[userId: string, sessionHash: Buffer,
 /** A link's purpose; "recover" ends the person's passkeys and sessions. */
 export type LinkPurpose = "enter" | "invite" | "recover";
 
-type NewLink = {
+export type NewLink = {
   linkHash: Buffer;
   userId: string;
   purpose: LinkPurpose;
@@ -201,8 +201,6 @@ type NewLink = {
   /** Whose verified address may use it by single sign-on; null = nobody's. */
   email: string | null;
 };
-
-export type LinkRow = { user_id: string; purpose: LinkPurpose };
 
 /** In SQL, everything that a person may do: their roles by workspace, and whether they are an operator. */
 const rightsOf = (userId: string): string =>
@@ -224,12 +222,13 @@ export const insertLink = command<[link: NewLink]>(
 );
 
 /** Content of a link's page, in any state. */
-export type DescribedLink = LinkRow & {
+export type DescribedLink = {
+  user_id: string;
+  purpose: LinkPurpose;
   name: string;
-  is_disabled: boolean;
-  used_at: Date | null;
+  /** Why it no longer works; null: it does. */
+  closed: "disabled" | "used" | "expired" | "changed" | null;
   expires_at: Date;
-  has_its_rights: boolean;
   maker_name: string | null;
   /** It may be used by single sign-on. */
   has_email: boolean;
@@ -239,10 +238,11 @@ export type DescribedLink = LinkRow & {
 };
 
 /** Primary keys; null = there is no such link. */
-export const describeLink = queryRow<DescribedLink, [linkHash: Buffer]>(
+export const describeLink = queryRow<DescribedLink, [linkHash: Buffer, now: Date]>(
   "describe_link",
-  `select l.user_id, l.purpose, u.name, u.disabled_at is not null as is_disabled, l.used_at, l.expires_at,
-          ${HAS_ITS_RIGHTS} as has_its_rights, k.name as maker_name, l.email is not null as has_email,
+  `select l.user_id, l.purpose, u.name, l.expires_at, k.name as maker_name, l.email is not null as has_email,
+          case when u.disabled_at is not null then 'disabled' when l.used_at is not null then 'used'
+               when l.expires_at <= $2 then 'expired' when not (${HAS_ITS_RIGHTS}) then 'changed' end as closed,
           coalesce(d.display_name, d.shop_domain) as workspace_name, m.role
      from console_link l
      join console_user u on u.user_id = l.user_id
@@ -259,14 +259,14 @@ export const deleteLinks = queryColumn<string | null, [userId: string]>(
 );
 
 /**
- * Consumes a link, by primary key, and returns whose it is; null = there is no such link, it was used or has expired, or its
- * person's rights have changed. Of several requests at once one succeeds: the others wait for its row, and then find it used.
+ * Consumes a link, by primary key; false = there is no such link, it was used or has expired, or its person's rights have
+ * changed. Of several requests at once one succeeds: the others wait for its row, and then find it used.
  */
-export const useLink = queryRow<LinkRow, [linkHash: Buffer, now: Date]>(
+export const useLink = queryAny<[linkHash: Buffer, now: Date]>(
   "use_link",
   `update console_link l set used_at = $2
     where l.link_hash = $1 and l.used_at is null and l.expires_at > $2 and ${HAS_ITS_RIGHTS}
-    returning l.user_id, l.purpose`,
+    returning 1 as used`,
 );
 
 /** The purpose of a challenge. */
@@ -314,21 +314,12 @@ export type NewPasskey = {
 };
 
 /** Stores a passkey; false = it is known already, even as another person's. */
-export const insertPasskey = queryAny<[userId: string, name: string, passkey: NewPasskey, now: Date]>(
+export const insertPasskey = queryAny<[userId: string, name: string, now: Date, passkey: NewPasskey]>(
   "insert_passkey",
   `insert into console_passkey
-     (credential_id, user_id, rp_id, public_key, counter, transports, name, created_at)
+     (user_id, name, created_at, credential_id, rp_id, public_key, counter, transports)
    values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (credential_id) do nothing returning 1 as made`,
-  (userId, name, { credentialId, rpId, publicKey, counter, transports }, now) => [
-    credentialId,
-    userId,
-    rpId,
-    publicKey,
-    counter,
-    transports,
-    name,
-    now,
-  ],
+  ["credentialId", "rpId", "publicKey", "counter", "transports"],
 );
 
 /** A passkey by primary key; null = it is not known here. */

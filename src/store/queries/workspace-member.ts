@@ -71,7 +71,7 @@ export const listMemberships = query<MembershipRow, [userId: string, page: Membe
     where m.user_id = $1 and d.shop_domain > $3
       and (strpos(d.shop_domain, lower($2)) > 0 or strpos(lower(d.display_name), lower($2)) > 0)
     order by d.shop_domain limit $4`,
-  (userId, { search, after, limit }) => [userId, search, after, limit],
+  ["search", "after", "limit"],
 );
 
 /** Where a person's work begins: the workspace seen last, if they are still a member, and another. Indexes as above. */
