@@ -10,8 +10,7 @@ import {
   rotateEndpoint,
 } from "../src/actions/alert-endpoints/actions.ts";
 import { textInput } from "../src/actions/field.ts";
-import { showNotices } from "../src/actions/notices/notices.ts";
-import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
+import { listNotices } from "../src/store/queries/notice.ts";
 import { RETRY_DELAYS_MS } from "../src/alerts/delivery/retry.ts";
 import { createPerson, setRole } from "./support/people.ts";
 import {
@@ -136,21 +135,12 @@ test("nothing is sent before its retry is due; after a day of retries the endpoi
   clock.forward(60 * 24);
   await deliver();
   assert.equal(receiver.received.length, RETRY_DELAYS_MS.length + 1, "nothing is sent while it is paused");
-  const told = async (userId: string) => {
-    const workspace = await requireWorkspace(service.installation.database, tenant.shopDomain);
-    const actor = {
-      name: `user:${userId}`,
-      origin: null,
-      standing: "viewer",
-      isFresh: true,
-      session: null,
-    } as const;
-    return showNotices({ database: service.installation.database, actor, workspace });
-  };
+  const told = (userId: string) =>
+    listNotices(service.installation.database, tenant.shopKey, `user:${userId}`, 10);
   const [notice] = await told(owner.userId);
   assert.match(notice?.title ?? "", /no longer sent to ticket system/u);
   assert.match(notice?.body ?? "", /^No attempt has succeeded since .* The receiver answered 503\./u);
-  assert.equal(notice?.link?.path, "/settings/notifications");
+  assert.equal(notice?.link_path, "/settings/notifications");
   assert.deepEqual(await told(viewer.userId), []);
   const feed = await service.call("/api/v1/alerts", { token: tenant.token });
   assert.equal(feed.json().data.length, 2, "the feed has no more kinds of alerts than before");

@@ -26,7 +26,7 @@ const chromium = useChromium(async () => {
   keyed = await (await scene({ store: "small" })).member();
   tenant = await createTenant(service.database);
   olive = await actAs(service, tenant, "owner", "Olive");
-  await sendNotice(service, tenant, [olive.userId]);
+  await sendNotice(service, tenant);
 });
 
 /** A separate browser, signed in; any console message fails the test. */

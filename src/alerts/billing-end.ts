@@ -1,6 +1,6 @@
 import type { Database } from "../store/database.ts";
 import { insertAuditEvent } from "../store/queries/audit.ts";
-import { notifyManagers, type Notice } from "../store/queries/notice.ts";
+import { MANAGERS, notifyMembers, type Notice } from "../store/queries/notice.ts";
 import { BILLING_NOTICE_MS, endBilling, findBilling } from "../store/queries/purchase.ts";
 import { minuteText } from "./wording.ts";
 
@@ -11,7 +11,7 @@ export async function endOrTellBilling(database: Database, shopKey: number, now:
   if (found?.billing !== "active" || endsAt === null) return;
   if (endsAt.getTime() - now.getTime() > BILLING_NOTICE_MS) return;
   if (endsAt > now) {
-    await notifyManagers(database, shopKey, billingNotice(found.purchase?.name ?? "", endsAt));
+    await notifyMembers(database, shopKey, MANAGERS, billingNotice(found.purchase?.name ?? "", endsAt));
     return;
   }
   await database.transaction(async (connection) => {

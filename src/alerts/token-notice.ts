@@ -1,6 +1,7 @@
 import {
   listEndingTokens,
-  notifyManagers,
+  MANAGERS,
+  notifyMembers,
   type EndingTokenRow,
   type Notice,
 } from "../store/queries/notice.ts";
@@ -12,7 +13,7 @@ export async function writeTokenNotices(database: Database, shopKey: number, now
   const until = new Date(now.getTime() + NOTICE_DAYS * DAY_MS);
   for (const token of await listEndingTokens(database, shopKey, now, until)) {
     const notice = tokenNotice(token, now);
-    if (notice !== null) await notifyManagers(database, shopKey, notice);
+    if (notice !== null) await notifyMembers(database, shopKey, MANAGERS, notice);
   }
 }
 

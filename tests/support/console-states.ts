@@ -1,6 +1,7 @@
 import { SETTINGS } from "../../src/console/registry.ts";
 import { ENTITLEMENTS } from "../../src/contract/endpoint.ts";
-import { notifyPeople } from "../../src/store/queries/notice.ts";
+import { ROLES } from "../../src/contract/role.ts";
+import { notifyMembers } from "../../src/store/queries/notice.ts";
 import { actAs } from "./scene.ts";
 import { makeUserLink, signInAs } from "./console-person.ts";
 import type { TestService } from "./service.ts";
@@ -159,7 +160,7 @@ export async function createSettings(
     [tenant.shopKey],
   );
   const people = rows.map(({ user_id: userId }) => userId);
-  await sendNotice(service, tenant, people);
+  await sendNotice(service, tenant);
   const own = `/w/${tenant.shopDomain}`;
   const paths = [
     ...SETTINGS.map(({ path }) => path).filter((path) => !path.includes(":")),
@@ -240,14 +241,13 @@ async function addUsage({ database }: TestService, { shopKey, tokenId }: Tenant)
   }
 }
 
-/** A notice in the console of some members of a workspace. */
+/** A notice in the console of every member of a workspace. */
 export async function sendNotice(
   { installation }: Pick<TestService, "installation">,
   { shopKey }: Pick<Tenant, "shopKey">,
-  userIds: readonly string[],
 ): Promise<void> {
   await installation.database.transaction((connection) =>
-    notifyPeople(connection, shopKey, userIds, {
+    notifyMembers(connection, shopKey, ROLES, {
       event: "test",
       category: "token_expiry",
       severity: "warning",

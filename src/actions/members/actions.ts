@@ -3,7 +3,7 @@ import { ROLES, type Role } from "../../contract/role.ts";
 import { userName } from "../../lib/user-name.ts";
 import { deleteLinks, deleteSessions, insertPerson, lockPerson } from "../../store/queries/console-user.ts";
 import { deleteForeignPerson, findPerson } from "../people/queries.ts";
-import { deleteNotices, notifyPeople } from "../../store/queries/notice.ts";
+import { deleteNotices, notifyMembers } from "../../store/queries/notice.ts";
 import {
   deleteMember,
   deleteRemoved,
@@ -21,7 +21,6 @@ import { connectApp } from "../apps/actions.ts";
 import { recordAction } from "../audit/record.ts";
 import { anyText, oneOf, own } from "../field.ts";
 import { quoted } from "../input.ts";
-import { membersOfRole } from "../notices/notices.ts";
 import { signOnAddress } from "../people/actions.ts";
 import { readPersonName, requireOwnName } from "../people/person-name.ts";
 import { impossible, Refusal, undoableSince } from "../refusal.ts";
@@ -426,8 +425,7 @@ async function linked(
 }
 
 async function tellOwners({ connection, shopKey, now }: ActionContext, id: string): Promise<void> {
-  const owners = await membersOfRole(connection, shopKey, "owner");
-  await notifyPeople(connection, shopKey, owners, {
+  await notifyMembers(connection, shopKey, ["owner"], {
     event: `recovery:${id}:${now.toISOString()}`,
     category: "member_recovery",
     severity: "warning",

@@ -7,9 +7,9 @@ import { selectField } from "../../console/views/form.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { sentence, setDigest, stopDigest, TIME_ZONES, whyNoDigest } from "../digest/actions.ts";
 import { findDigest, type DigestRow } from "../digest/queries.ts";
+import { listNotices, type NoticeRow } from "../../store/queries/notice.ts";
 import { leaveWorkspace, ROLE_TEXTS } from "../members/actions.ts";
 import { readSettings } from "../right.ts";
-import { showNotices, type ShownNotice } from "./notices.ts";
 
 /** State of the caller's digest, for `digestPart`; `reason`: why this installation has none. */
 type ShownDigest = { digest: DigestRow | null; reason: string | null };
@@ -65,7 +65,7 @@ const PATH = "/settings/notices";
 const TITLE = "Your notices";
 
 /** The member's own notices, their role, and the way out. */
-export const noticesPage = definePage<{ list: ShownNotice[]; digest: ShownDigest }>({
+export const noticesPage = definePage<{ list: NoticeRow[]; digest: ShownDigest }>({
   name: "notices",
   path: PATH,
   right: readSettings,
@@ -95,17 +95,22 @@ export const noticesPage = definePage<{ list: ShownNotice[]; digest: ShownDigest
   ],
 });
 
-async function noticesOf({ caller }: PageCall): Promise<ShownNotice[]> {
-  return showNotices(await caller());
+const SHOWN_NOTICES = 100;
+
+/** The newest notices of the caller. */
+async function noticesOf({ caller }: PageCall): Promise<NoticeRow[]> {
+  const { database, actor, workspace } = await caller();
+  return listNotices(database, workspace.shop_key, actor.name, SHOWN_NOTICES);
 }
 
-function item({ severity, title, body, link, created_at: at }: ShownNotice, { href }: PageCall): Html {
+function item({ severity, title, body, created_at: at, ...notice }: NoticeRow, { href }: PageCall): Html {
+  const { link_path: path, link_label: text } = notice;
   const moment = at.toISOString();
   return html`<article class="alert ${severity}">
     <p class="severity">${severityMark(severity)} · <time datetime="${moment}">${instant(moment)}</time></p>
     <h3>${title}</h3>
     <p>${body}</p>
-    ${link !== null && html`<p><a href="${href(link.path)}">${link.text}</a></p>`}
+    ${path !== null && html`<p><a href="${href(path)}">${text}</a></p>`}
   </article>`;
 }
 

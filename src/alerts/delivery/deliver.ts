@@ -19,7 +19,7 @@ import {
   settleEndpoint,
 } from "../../store/queries/alert-delivery.ts";
 import type { AlertRow } from "../../store/queries/alerts.ts";
-import { notifyManagers } from "../../store/queries/notice.ts";
+import { MANAGERS, notifyMembers } from "../../store/queries/notice.ts";
 import { minuteText } from "../wording.ts";
 import { lastHour, nextHour, nextTryAt, type SendOutcome } from "./retry.ts";
 import { messageIdOf, send, testMessage, type SendEnvironment } from "./send.ts";
@@ -38,7 +38,7 @@ type Pause = {
 async function tellOfPause(connection: Connection, shopKey: number, pause: Pause): Promise<void> {
   const { endpointId, name, problem, pauseReason, failingSince } = pause;
   const why = pauseReason === "failing" ? `No attempt has succeeded since ${minuteText(failingSince)}. ` : "";
-  await notifyManagers(connection, shopKey, {
+  await notifyMembers(connection, shopKey, MANAGERS, {
     event: `endpoint_paused:${endpointId}:${failingSince.toISOString()}`,
     category: "endpoint_paused",
     severity: "critical",

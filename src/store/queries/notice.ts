@@ -2,6 +2,7 @@ import { randomUUIDv7 } from "node:crypto";
 import { userName } from "../../lib/user-name.ts";
 import type { Queryable } from "../database.ts";
 import { command, query } from "../query.ts";
+import type { Member } from "../workspace.ts";
 import { listMembersByRole } from "./workspace-member.ts";
 
 type NewNotice = {
@@ -28,20 +29,23 @@ const insertNotice = command<[shopKey: number, notice: NewNotice]>(
   ["alertId", "eventKey", "recipient", "category", "severity", "title", "body", "linkPath", "linkLabel"],
 );
 
-/** A notice to several members; `event` names what happened, the same in every run. */
+/** A notice to members; `event` names what happened, the same in every run. */
 export type Notice = Omit<NewNotice, "alertId" | "eventKey" | "recipient"> & { event: string };
 
+/** Those whom most notices concern. */
+export const MANAGERS = ["owner", "admin"] as const;
+
 /**
- * Writes a notice to each of these people (ids of users), once for each event; it appears in their notices of the workspace,
- * never in the API's alerts. Call it in the transaction of the event.
+ * Writes a notice to each member in one of these roles who may sign in, once for each event; it appears in their notices of the
+ * workspace, never in the API's alerts. Call it in the transaction of the event.
  */
-export async function notifyPeople(
+export async function notifyMembers(
   database: Queryable,
   shopKey: number,
-  userIds: readonly string[],
+  roles: readonly Member["role"][],
   { event, ...notice }: Notice,
 ): Promise<void> {
-  for (const userId of new Set(userIds)) {
+  for (const userId of await listMembersByRole(database, shopKey, roles)) {
     await insertNotice(database, shopKey, {
       ...notice,
       alertId: randomUUIDv7(),
@@ -49,12 +53,6 @@ export async function notifyPeople(
       recipient: userName(userId),
     });
   }
-}
-
-/** The same to the owners and admins of the workspace. */
-export async function notifyManagers(database: Queryable, shopKey: number, notice: Notice): Promise<void> {
-  const managers = await listMembersByRole(database, shopKey, ["owner", "admin"]);
-  await notifyPeople(database, shopKey, managers, notice);
 }
 
 /** A token that expires soon. */
