@@ -121,7 +121,7 @@ test("details of usage are kept for 400 days", async () => {
   );
   await upkeepAt(0);
   const { rows } = await service.database.query<{ day: string }>(
-    "select to_char(day, 'YYYY-MM-DD') as day from usage_detail where shop_key = $1 order by day desc",
+    "select to_char(day, 'YYYY-MM-DD') as day from usage_detail where shop_key = $1 and endpoint = 'summary' order by day desc",
     [tenant.shopKey],
   );
   assert.deepEqual(

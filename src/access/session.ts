@@ -170,17 +170,3 @@ export async function record(
     origin,
   });
 }
-
-/** Records a refusal of somebody who may be this person. */
-export async function recordRefusal(
-  database: Queryable,
-  { userId, origin }: { userId: string; origin: Origin },
-  reason: string,
-): Promise<void> {
-  await insertInstallationEvent(database, {
-    actor: "unknown",
-    action: "session.refuse",
-    detail: { user_id: userId, reason },
-    origin,
-  });
-}

@@ -1,4 +1,5 @@
 import type { Connection, Database, Queryable } from "../store/database.ts";
+import { insertInstallationEvent } from "../store/queries/audit.ts";
 import {
   deletePasskeys,
   insertPasskey,
@@ -27,7 +28,7 @@ import {
 import { userName } from "../lib/user-name.ts";
 import { hasSignedInAgain, PROVIDER_REFUSALS, type ProviderAccount } from "./provider.ts";
 import { hashSecret } from "./secret.ts";
-import { beginSession, record, recordRefusal, renewSession, type Origin, type Way } from "./session.ts";
+import { beginSession, record, renewSession, type Origin, type Way } from "./session.ts";
 
 /** Why a link was not accepted, as its person is told. */
 export const LINK_REFUSALS = {
@@ -101,8 +102,8 @@ export async function signIn(database: Database, request: Request): Promise<Sign
   // Guesses by strangers write nothing.
   const named = userId ?? result.userId;
   if (outcome !== "signed_in" && named !== null && recordsRefusals) {
-    const reason = userId === null ? outcome : `proof: ${outcome}`;
-    await recordRefusal(database, { userId: named, origin }, reason);
+    const detail = { user_id: named, reason: userId === null ? outcome : `proof: ${outcome}` };
+    await insertInstallationEvent(database, { actor: "unknown", action: "session.refuse", detail, origin });
   }
   return result;
 }
