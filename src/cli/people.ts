@@ -18,9 +18,9 @@ import {
   linkUser,
   renameUser,
   userList,
-  type FoundPerson,
 } from "../actions/people/actions.ts";
 import { isPersonId } from "../actions/people/person-name.ts";
+import type { FoundPerson } from "../actions/people/queries.ts";
 import { impossible } from "../actions/refusal.ts";
 import { callerOf, commandOf, listCommand, perform } from "./action-command.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";

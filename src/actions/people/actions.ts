@@ -1,6 +1,12 @@
 import { readEmail } from "../../access/provider.ts";
-import { ensureOperator, makeLink, makePerson } from "../../access/link.ts";
-import { deleteLinks, deleteSessions, loadPerson, type PersonRow } from "../../store/queries/console-user.ts";
+import { makeLink, makePerson } from "../../access/link.ts";
+import {
+  deleteLinks,
+  deleteSessions,
+  findFirstOperator,
+  lockPerson,
+} from "../../store/queries/console-user.ts";
+import type { PersonRow } from "../../store/queries/console-user.ts";
 import { endAllGrants } from "../../store/queries/workspace-member.ts";
 import {
   findPeople,
@@ -10,7 +16,7 @@ import {
   setDisabled,
   setOperator,
 } from "./queries.ts";
-import type { ListedPerson } from "./queries.ts";
+import type { FoundPerson, ListedPerson } from "./queries.ts";
 import { listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
 import type { ActionCaller, ActionContext, Detail, Done, LinkCaller } from "../action.ts";
@@ -41,9 +47,6 @@ export type UserLink = {
   link: ShownSecret;
   expires_at: Date;
 };
-
-/** A person, and the workspaces that they see, each as "shop.example (owner)". */
-export type FoundPerson = PersonRow & { memberships: string[] };
 
 const OF_OPERATORS = { least: "operator", hasNoWorkspace: true } as const;
 
@@ -285,6 +288,10 @@ export const USER_ACTIONS = [
   grantOperator,
 ] as const;
 
+/** The name of the first person of an installation, unless the command gives one. */
+const FIRST_NAME = "operator";
+
+/** Somebody by id, a new person, or else the first operator, who is made when there is none. */
 async function personOf(
   { connection, actor, now }: ActionContext<ActionCaller>,
   whom: { person: string | null; name: string | null },
@@ -294,15 +301,11 @@ async function personOf(
     if (found !== null) return found;
     throw impossible(`No person has the id ${quoted(whom.person)}.`);
   }
-  const { person: made, isNew } =
-    whom.name === null
-      ? await ensureOperator(connection, now)
-      : { person: await makePerson(connection, whom.name, now), isNew: true };
-  if (isNew) {
-    const { user_id, is_operator } = made;
-    const detail = { user_id, is_operator };
-    await recordAction(connection, actor, { shopKey: null, action: createUser.name, detail });
-  }
+  const operator = whom.name === null ? await findFirstOperator(connection) : null;
+  if (operator !== null) return operator;
+  const made = await makePerson(connection, whom.name ?? FIRST_NAME, now);
+  const detail = { user_id: made.user_id, is_operator: made.is_operator };
+  await recordAction(connection, actor, { shopKey: null, action: createUser.name, detail });
   return made;
 }
 
@@ -325,7 +328,7 @@ async function changePerson(
   const found = held.find((each) => each.user_id === id);
   if (found === undefined) throw impossible(`No person has the id ${quoted(id)}.`);
   const changed = await change(context, found, found.is_operator && held.length === 1);
-  const { disabled_at: disabledAt, ...now } = await loadPerson(connection, id);
+  const { disabled_at: disabledAt, ...now } = (await lockPerson(connection, id)) ?? found;
   return {
     result: { ...now, is_disabled: disabledAt !== null, changed: changed !== null },
     done: `${found.name} is ${changed === null ? "already" : "now"} ${state}.`,

@@ -2,15 +2,18 @@ import type { Connection } from "../../store/database.ts";
 import { command, query, queryAny, queryColumn, queryRow } from "../../store/query.ts";
 import { COLUMNS, MEMBERSHIPS, type PersonRow } from "../../store/queries/console-user.ts";
 
+/** A person, and the workspaces that they see, each as "shop.example (owner)". */
+export type FoundPerson = PersonRow & { memberships: string[] };
+
 /** Everybody with a name, case-insensitive: console_user_name. Names are unique only within a workspace. */
-export const findPeople = query<PersonRow & { memberships: string[] }, [name: string]>(
+export const findPeople = query<FoundPerson, [name: string]>(
   "find_people",
   `select ${COLUMNS}, ${MEMBERSHIPS} as memberships
      from console_user u where lower(u.name) = lower($1) order by u.created_at, u.user_id`,
 );
 
 /** A person by primary key, with the workspaces that they see; null = there is none. */
-export const findPerson = queryRow<PersonRow & { memberships: string[] }, [userId: string]>(
+export const findPerson = queryRow<FoundPerson, [userId: string]>(
   "find_person",
   `select ${COLUMNS}, ${MEMBERSHIPS} as memberships from console_user u where u.user_id = $1`,
 );

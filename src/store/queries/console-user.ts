@@ -28,12 +28,6 @@ export const insertPerson = requireRow<PersonRow, [name: string, isOperator: boo
   `insert into console_user as u (name, is_operator, created_at) values ($1, $2, $3) returning ${COLUMNS}`,
 );
 
-/** A person by primary key. */
-export const loadPerson = requireRow<PersonRow, [userId: string]>(
-  "load_person",
-  `select ${COLUMNS} from console_user u where u.user_id = $1`,
-);
-
 /** A person by primary key, locked until the transaction ends; null: deleted. */
 export const lockPerson = queryRow<PersonRow, [userId: string], Connection>(
   "lock_person",
