@@ -74,7 +74,7 @@ export function fulfillmentNode(order: WorldOrder, index: number): Shown | null 
     typeName: "Fulfillment",
     id: gid("Fulfillment", childNumber(order.number, index)),
     ...times(fulfillment, "createdAt", "updatedAt"),
-    status: fulfillment.canceled ? "CANCELLED" : "SUCCESS",
+    status: fulfillment.failed === true ? "FAILURE" : fulfillment.canceled ? "CANCELLED" : "SUCCESS",
     fulfillmentLineItems: () =>
       listOf(fulfillment.lines.map((_, place) => fulfillmentLineNode(order, [index, place]))),
   };

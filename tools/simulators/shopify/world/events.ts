@@ -2,6 +2,7 @@
 import {
   agree,
   bought,
+  discounted,
   otherSale,
   returnFeeMinor,
   takenBack,
@@ -15,6 +16,7 @@ import {
 } from "./units.ts";
 import {
   REASONS,
+  type ExchangeItem,
   type HistoryEvent,
   type WorldLine,
   type WorldOrder,
@@ -62,10 +64,12 @@ function tellAdded(order: WorldOrder, sale: Sale, at: number, returnIndex?: numb
   tell(order, { what: "added", at, line: lineIndex ?? 0, units: quantity ?? 0, netMinor, ...of });
 }
 
-/** Takes units off a line's current quantity; returns how many of them had been fulfilled. */
-function take(line: WorldLine, units: number, unsentFirst: boolean): number {
+/** Takes units off a line's current quantity; returns how many of them had been fulfilled, by default all that can be. */
+function take(line: WorldLine, units: number, unsentFirst: boolean, sentAtMost = Infinity): number {
   const unsent = unsentUnits(line);
-  const sent = unsentFirst ? Math.max(0, units - unsent) : Math.min(units, line.fulfilled - line.sentBack);
+  const sent = unsentFirst
+    ? Math.max(0, units - unsent)
+    : Math.min(units, line.fulfilled - line.sentBack, sentAtMost);
   line.currentQuantity -= units;
   line.sentBack += sent;
   return sent;
@@ -75,6 +79,7 @@ export type Edit = {
   remove?: { lineIndex: number; units: number }[];
   add?: WorldLine[];
   increase?: { lineIndex: number; units: number }[];
+  discount?: { lineIndex: number; discountMinor: number }[];
   /** Shopify also writes a refund of the removed units, mostly without money. */
   refund?: { restockType: WorldRestockType; paid: boolean };
 };
@@ -109,6 +114,16 @@ export function editOrder(order: WorldOrder, at: number, edit: Edit): void {
     tellAdded(order, sale, at);
   }
   for (const line of edit.add ?? []) sales.push(addLine(order, line, at));
+  for (const { lineIndex, discountMinor } of edit.discount ?? []) {
+    const repriced = discounted(order, lineIndex, discountMinor);
+    sales.push(...repriced);
+    tell(order, {
+      what: "repriced",
+      at,
+      line: lineIndex,
+      netMinor: sumOf(repriced, (sale) => sale.netMinor),
+    });
+  }
   agree(order, "ORDER_EDIT", at, sales);
   if (edit.refund === undefined || removed.length === 0) return;
   const totalMinor = edit.refund.paid ? grossOf(removed) : 0;
@@ -145,6 +160,13 @@ export function fulfill(order: WorldOrder, at: number, asked?: { lineIndex: numb
   tellSent(order, order.fulfillments.length - 1, "fulfilled", at);
 }
 
+/** A fulfilment that the carrier refused. */
+export function failFulfillment(order: WorldOrder, at: number, lineIndex: number, quantity: number): void {
+  const lines = [{ lineIndex, quantity }];
+  order.fulfillments.push({ createdAt: at, updatedAt: at, canceled: true, failed: true, lines });
+  touch(order, at);
+}
+
 /** Cancels a fulfilment of which no units have come back. */
 export function unfulfill(order: WorldOrder, index: number, at: number): void {
   const fulfillment = order.fulfillments[index];
@@ -167,7 +189,14 @@ function tellSent(
 }
 
 export type RefundRequest = {
-  lines: { lineIndex: number; quantity: number; restockType: WorldRestockType; subtotalMinor?: number }[];
+  lines: {
+    lineIndex: number;
+    quantity: number;
+    restockType: WorldRestockType;
+    subtotalMinor?: number;
+    /** No more of the units than these had been sent; the rest had not, although others of the line were. */
+    sentAtMost?: number;
+  }[];
   at: number;
   processedAt?: number;
   returnIndex?: number | null;
@@ -205,11 +234,10 @@ export function addRefund(order: WorldOrder, request: RefundRequest): Refund {
     });
   }
   const besides = adjustmentMinor + shippingMinor;
-  if (besides > 0) {
-    const refundIndex = order.refunds.length;
-    tell(order, { what: "amount refunded", at: processedAt, netMinor: besides, refund: refundIndex });
-  }
+  const amount = { at: processedAt, refund: order.refunds.length };
+  if (shippingMinor > 0) tell(order, { what: "shipping refunded", ...amount, netMinor: shippingMinor });
   if (adjustmentMinor > 0) {
+    tell(order, { what: "amount refunded", ...amount, netMinor: adjustmentMinor });
     sales.push(otherSale("AdjustmentSale", "ADJUSTMENT", "RETURN", -adjustmentMinor));
   }
   if (shippingMinor > 0) sales.push(otherSale("ShippingLineSale", "SHIPPING", "RETURN", -shippingMinor));
@@ -233,7 +261,7 @@ function refundLineOf(
   }
   const quantity = reversed ? asked.quantity : Math.min(asked.quantity, refundableUnits(order, lineIndex));
   if (quantity <= 0) return undefined;
-  const sent = reversed ? quantity : take(line, quantity, restockType === "CANCEL");
+  const sent = reversed ? quantity : take(line, quantity, restockType === "CANCEL", asked.sentAtMost);
   const { netMinor, taxMinor } = unitsAmounts(line, order.taxesIncluded, quantity);
   return { lineIndex, quantity, sent, subtotalMinor: netMinor, taxMinor, restockType };
 }
@@ -320,6 +348,16 @@ function reverse(order: WorldOrder, lineIndex: number, units: number): Sale {
   return takenBack(order, lineIndex, units);
 }
 
+/** The opposite: the customer keeps units of a return after all. */
+function restore(order: WorldOrder, lineIndex: number, units: number): Sale {
+  const line = lineOf(order, lineIndex);
+  line.currentQuantity += units;
+  line.sentBack -= units;
+  const { netMinor, taxMinor } = unitsAmounts(line, order.taxesIncluded, units);
+  const amounts = { netMinor: -netMinor, taxMinor: -taxMinor };
+  return { ...takenBack(order, lineIndex, -units, amounts), action: "ORDER" };
+}
+
 /** Adds lines for exchange items: all units, or the given number of each. */
 function exchangeSales(order: WorldOrder, index: number, at: number, units?: number[]): Sale[] {
   return (order.returns[index]?.exchanges ?? []).flatMap((exchange, place) => {
@@ -389,9 +427,58 @@ export function endReturn(
   at: number,
   status: "DECLINED" | "CANCELED",
 ): void {
+  const index = order.returns.indexOf(request);
   request.status = status;
-  const what = status === "DECLINED" ? "declined" : "return canceled";
-  tell(order, { what, at, return: order.returns.indexOf(request) });
+  tell(order, { what: status === "DECLINED" ? "declined" : "return canceled", at, return: index });
+  if (order.returnSales !== "approval" || request.approvedAt === 0) return;
+  const restored = request.items.flatMap(({ lineIndex, quantity }) =>
+    lineIndex === null ? [] : [restore(order, lineIndex, quantity)],
+  );
+  const withdrawn = request.exchanges.flatMap((exchange) =>
+    withdraw(order, index, at, exchange, exchange.processed),
+  );
+  agree(order, "RETURN", at, [...restored, ...withdrawn], index);
+}
+
+/** Takes units of an exchange that were sold out of the order again. */
+function withdraw(
+  order: WorldOrder,
+  index: number,
+  at: number,
+  exchange: ExchangeItem,
+  units: number,
+): Sale[] {
+  const [lineIndex] = exchange.lineIndexes;
+  if (lineIndex === undefined || units === 0) return [];
+  exchange.processed -= units;
+  exchange.wanted.quantity -= units;
+  take(lineOf(order, lineIndex), units, true);
+  const sale = takenBack(order, lineIndex, units);
+  tell(order, { what: "removed", at, line: lineIndex, units, netMinor: -sale.netMinor, return: index });
+  return [sale];
+}
+
+/** Takes units off items of an open return, which stay with the customer, and off its exchanges. */
+export function shrinkReturn(
+  order: WorldOrder,
+  index: number,
+  at: number,
+  less: {
+    items: { item: ReturnItem; units: number }[];
+    exchanges: { exchange: ExchangeItem; units: number }[];
+  },
+): void {
+  const sales = less.exchanges.flatMap(({ exchange, units }) => withdraw(order, index, at, exchange, units));
+  for (const { item, units } of less.items) {
+    const { lineIndex, fulfillment, reason } = item;
+    if (lineIndex === null) continue;
+    item.quantity -= units;
+    const handle = reason === null ? null : (REASONS[reason]?.handle ?? null);
+    const of = { return: index, fulfillment: fulfillment[0], reason: handle };
+    tell(order, { what: "requested", at, line: lineIndex, units: -units, ...of });
+    if (order.returnSales === "approval") sales.push(restore(order, lineIndex, units));
+  }
+  agree(order, "RETURN", at, sales, index);
 }
 
 export function reopenReturn(order: WorldOrder, request: Return, at: number): void {

@@ -6,18 +6,22 @@ import {
   closeReturn,
   editOrder,
   endReturn,
+  failFulfillment,
   fulfill,
   openReturn,
   placeLines,
   processReturn,
   refundReturn,
   reopenReturn,
+  shrinkReturn,
   unfulfill,
+  type AskedItem,
 } from "./events.ts";
 import { orderName } from "./ids.ts";
 import { lineAmounts, lineOf, liveItems, returnableUnits, sumOf, unsentUnits } from "./units.ts";
 import type { WorldRandom } from "./random.ts";
-import { REASONS, type WorldLine, type WorldOrder, type WorldRestockType, type Return } from "./types.ts";
+import { REASONS } from "./types.ts";
+import type { WorldLine, WorldOrder, WorldRestockType, Return, ReturnItem } from "./types.ts";
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -35,16 +39,19 @@ type Action = (scene: Scene) => boolean;
 const ACTIONS: readonly (readonly [weight: number, act: Action])[] = [
   [30, send],
   [3, takeFulfillmentBack],
-  [11, removeByEdit],
+  [2, fail],
+  [9, removeByEdit],
   [5, addByEdit],
-  [4, increaseByEdit],
-  [7, refundUnsent],
+  [6, increaseByEdit],
+  [3, discountByEdit],
+  [9, refundUnsent],
   [8, refundSent],
-  [4, refundBoth],
+  [8, refundBoth],
   [5, refundAmount],
   [25, askReturn],
   [15, decide],
-  [3, withdraw],
+  [6, withdraw],
+  [6, shrink],
   [20, confirm],
   [12, payReturn],
   [14, close],
@@ -68,7 +75,7 @@ export function liveFully(
     fulfill(order, order.createdAt);
     if (random.chance(0.2)) refundSent(scene, random.between(order.processedAt, order.createdAt - 1));
   }
-  const steps = random.pick([0, 1, 2, 3, 4, 6, 8, 12, 16]);
+  const steps = random.pick([0, 1, 2, 3, 4, 8, 12, 16, 20, 24]);
   for (let step = 0; step < steps && order.cancelledAt === 0; step += 1) {
     const pauses = [
       random.between(60, 3 * HOUR),
@@ -107,7 +114,11 @@ function describe(random: WorldRandom, order: WorldOrder): void {
   if (random.chance(0.03)) order.tags.push("wholesale");
   if (random.chance(0.03)) order.tags.push(random.pick(["LE:Exchange", "Loop Exchange"]));
   for (const line of order.lines) {
-    if (line.kind === "product" && random.chance(0.06)) line.requiresShipping = false;
+    if (line.kind !== "product") continue;
+    if (random.chance(0.06)) line.requiresShipping = false;
+    if (!random.chance(0.4)) continue;
+    const quantity = random.between(2, 8);
+    Object.assign(line, { quantity, currentQuantity: quantity });
   }
   const fate = random.next();
   if (fate < 0.09) makeReplacement(random, order, fate);
@@ -176,11 +187,23 @@ function takeFulfillmentBack({ random, order, at }: Scene): boolean {
   return true;
 }
 
-function removeByEdit(scene: Scene): boolean {
+/** A parcel that never left. */
+function fail(scene: Scene): boolean {
   const some = someUnits(scene, toSend);
   if (some === undefined) return false;
-  const add = scene.random.chance(0.3) ? [scene.newLine()] : [];
-  editOrder(scene.order, scene.at, { remove: [some], add, ...besideRefund(scene) });
+  failFulfillment(scene.order, scene.at, some.lineIndex, some.units);
+  return true;
+}
+
+/** Some edits remove units of two lines, or also add a line. */
+function removeByEdit(scene: Scene): boolean {
+  const { random, order, at, newLine } = scene;
+  const some = someUnits(scene, toSend);
+  if (some === undefined) return false;
+  const other = someUnits(scene, (line, index) => (index === some.lineIndex ? 0 : toSend(line)));
+  const remove = other !== undefined && random.chance(0.2) ? [some, other] : [some];
+  const add = random.chance(0.3) ? [newLine()] : [];
+  editOrder(order, at, { remove, add, ...besideRefund(scene) });
   return true;
 }
 
@@ -205,16 +228,35 @@ function increaseByEdit(scene: Scene): boolean {
   return true;
 }
 
-/** Refunds unsent units; if a line is partly sent, only the restock type says that they were unsent. */
+/** Lowers the price of a line of which nothing was taken back. */
+function discountByEdit({ random, order, at }: Scene): boolean {
+  const found = order.lines.flatMap(({ kind, unitPriceMinor, quantity, currentQuantity }, lineIndex) =>
+    kind === "product" && unitPriceMinor > 0 && quantity === currentQuantity ? [lineIndex] : [],
+  );
+  if (found.length === 0) return false;
+  editOrder(order, at, {
+    discount: [{ lineIndex: random.pick(found), discountMinor: random.between(1, 200) }],
+  });
+  return true;
+}
+
+/** Of whose units it is not clear whether the customer keeps them. */
+function hasUnclearReturn({ returns, returnSales }: WorldOrder): boolean {
+  return returns.some(({ status, items }) => {
+    const isPart = items.some(({ processed, quantity }) => processed < quantity);
+    return status === "REQUESTED" || (status === "CLOSED" && isPart && returnSales !== "processing");
+  });
+}
+
+/** Refunds unsent units; if some of a line were sent, only the restock type says that they were unsent. */
 function refundUnsent(scene: Scene): boolean {
   const { random, order, at } = scene;
   const some = order.payment === "PAID" ? someUnits(scene, unsentUnits) : undefined;
   if (some === undefined) return false;
   const { lineIndex, units: quantity } = some;
-  const { fulfilled, sentBack } = lineOf(order, lineIndex);
-  const types: WorldRestockType[] =
-    fulfilled > sentBack ? ["CANCEL"] : ["CANCEL", "CANCEL", "NO_RESTOCK", "RETURN"];
-  addRefund(order, { at, lines: [{ lineIndex, quantity, restockType: random.pick(types) }] });
+  const areOthersBack = returnableUnits(order, lineIndex) === 0 && !hasUnclearReturn(order);
+  const types: WorldRestockType[] = areOthersBack ? ["CANCEL", "NO_RESTOCK", "RETURN"] : ["CANCEL"];
+  addRefund(order, { at, lines: [{ lineIndex, quantity, restockType: random.pick(types), sentAtMost: 0 }] });
   return true;
 }
 
@@ -224,35 +266,50 @@ function refundSent(scene: Scene, processedAt = scene.at): boolean {
   const some =
     order.payment === "PAID" ? someUnits(scene, (_, index) => returnableUnits(order, index)) : undefined;
   if (some === undefined) return false;
-  const { lineIndex, units: quantity } = some;
-  const restockType = random.pick(["RETURN", "NO_RESTOCK", "NO_RESTOCK"] as const);
+  const { lineIndex, units } = some;
+  const parts = units > 1 && random.chance(0.3) ? [units - 1, 1] : [units];
+  const lines = parts.map((quantity) => {
+    const restockType = random.pick(["RETURN", "NO_RESTOCK", "NO_RESTOCK", "LEGACY_RESTOCK"] as const);
+    return { lineIndex, quantity, restockType };
+  });
   const adjustmentMinor = random.chance(0.1) ? random.between(100, 900) : 0;
-  addRefund(order, { at, processedAt, lines: [{ lineIndex, quantity, restockType }], adjustmentMinor });
+  addRefund(order, { at, processedAt, lines, adjustmentMinor });
   return true;
 }
 
-/** Refunds all sent units of a line and some unsent ones: without a CANCEL the sent ones go first. */
+/** Refunds all sent units of a line and some unsent ones: without a CANCEL, which has its own row, the sent ones go first. */
 function refundBoth(scene: Scene): boolean {
   const { random, order, at } = scene;
   const some = someUnits(scene, (line, index) => {
-    const sent = returnableUnits(order, index);
-    const isFree = order.payment === "PAID" && sent > 0 && sent === line.fulfilled - line.sentBack;
-    return isFree ? unsentUnits(line) : 0;
+    const isClear = order.payment === "PAID" && !hasUnclearReturn(order);
+    return isClear && returnableUnits(order, index) > 0 ? unsentUnits(line) : 0;
   });
   if (some === undefined) return false;
   const { lineIndex, units } = some;
-  const quantity = returnableUnits(order, lineIndex) + units;
-  addRefund(order, {
-    at,
-    lines: [{ lineIndex, quantity, restockType: random.pick(["RETURN", "NO_RESTOCK"]) }],
-  });
+  const sent = returnableUnits(order, lineIndex);
+  const restockType = random.pick(["RETURN", "NO_RESTOCK"] as const);
+  const unsent = { lineIndex, quantity: units, restockType: "CANCEL" as const };
+  const apart = [{ lineIndex, quantity: sent, restockType }, unsent];
+  const together = [{ lineIndex, quantity: sent + units, restockType, sentAtMost: sent }];
+  addRefund(order, { at, lines: random.pick([together, together, apart, apart.toReversed()]) });
   return true;
 }
 
+/** Refunds the shipping, an amount of no line, or an amount of a line without units. */
 function refundAmount({ random, order, at }: Scene): boolean {
   if (order.payment !== "PAID") return false;
   const shipped = order.shippingMinor > 0 && !order.refunds.some(({ shippingMinor }) => shippingMinor > 0);
+  const lineIndex = order.lines.findIndex(
+    ({ kind, unitPriceMinor }) => kind === "product" && unitPriceMinor > 0,
+  );
+  const part = {
+    lineIndex,
+    quantity: 0,
+    restockType: "NO_RESTOCK",
+    subtotalMinor: random.between(1, 400),
+  } as const;
   if (shipped && random.chance(0.4)) addRefund(order, { at, lines: [], shippingMinor: order.shippingMinor });
+  else if (lineIndex >= 0 && random.chance(0.5)) addRefund(order, { at, lines: [part] });
   else addRefund(order, { at, lines: [], adjustmentMinor: random.between(100, 900) });
   return true;
 }
@@ -264,12 +321,13 @@ function askReturn(scene: Scene): boolean {
   const other = someUnits(scene, (line, index) =>
     line.kind === "tip" || index === some.lineIndex ? 0 : returnableUnits(order, index),
   );
-  const items = (other !== undefined && random.chance(0.3) ? [some, other] : [some]).map(
-    ({ lineIndex, units }) => asked(scene, lineIndex, units),
+  const items = (other !== undefined && random.chance(0.3) ? [some, other] : [some]).flatMap(
+    ({ lineIndex, units }) => askedOf(scene, lineIndex, units),
   );
   if (random.chance(0.03)) items.push(asked(scene, null, 1));
-  const native = order.returnSales !== "refund" && random.chance(0.3);
+  const native = order.returnSales !== "refund" && random.chance(0.4);
   const exchange = native ? [random.chance(0.4) ? again(order, some) : newLine()] : [];
+  if (native && random.chance(0.3)) exchange.push({ ...newLine(), quantity: 3, currentQuantity: 3 });
   const request = openReturn(order, items, at, random.chance(0.8), exchange);
   if (random.chance(0.5)) request.trackingNumbers.push(`1Z${order.number}${random.between(1000, 9999)}`);
   return true;
@@ -278,6 +336,12 @@ function askReturn(scene: Scene): boolean {
 /** The index of a reason; some give none. */
 export function makeReason(random: WorldRandom): number | null {
   return random.chance(0.08) ? null : Math.floor(random.next() ** 1.5 * REASONS.length);
+}
+
+/** Some units of a line come back for another reason than the others. */
+function askedOf(scene: Scene, lineIndex: number, units: number): AskedItem[] {
+  const first = units > 1 && scene.random.chance(0.3) ? scene.random.between(1, units - 1) : 0;
+  return [first, units - first].flatMap((part) => (part > 0 ? [asked(scene, lineIndex, part)] : []));
 }
 
 function asked({ random, at }: Scene, lineIndex: number | null, quantity: number) {
@@ -304,19 +368,52 @@ function decide(scene: Scene): boolean {
   return true;
 }
 
-/** Cancels a return that was not yet processed; the resulting ledger entries are not documented. */
+/** Cancels a return of which nothing was processed or refunded, and whose exchanges, if they are sold already, are as they were. */
 function withdraw(scene: Scene): boolean {
   const { order, at } = scene;
-  if (order.returnSales === "approval") return false;
-  const found = someReturn(
-    scene,
-    ({ status, items, exchanges }, index) =>
-      status === "OPEN" &&
-      [...items, ...exchanges].every(({ processed }) => processed === 0) &&
-      !order.refunds.some(({ returnIndex }) => returnIndex === index),
-  );
+  const found = someReturn(scene, ({ status, items, exchanges }, index) => {
+    const isUntouched = exchanges.every(({ processed, lineIndexes }) => {
+      const lines = lineIndexes.map((lineIndex) => lineOf(order, lineIndex));
+      if (order.returnSales !== "approval") return processed === 0;
+      return lines.every((line) => line.fulfilled === 0 && line.currentQuantity >= processed);
+    });
+    const isProcessed = items.some(({ processed }) => processed > 0);
+    return status === "OPEN" && isUntouched && !isProcessed && isNewest(order, index);
+  });
   if (found === undefined) return false;
   endReturn(order, found.request, at, "CANCELED");
+  return true;
+}
+
+/** Nothing was refunded since it was requested: nobody knows when a return was canceled or changed, so no refund depends on it. */
+function isNewest({ returns, refunds }: WorldOrder, index: number): boolean {
+  return refunds.every(({ createdAt }) => createdAt < (returns[index]?.createdAt ?? 0));
+}
+
+/** Takes units off an item of an open return that were not processed, or off an exchange of it that was not sent. */
+function shrink(scene: Scene): boolean {
+  const { random, order, at } = scene;
+  if (order.returnSales === "refund") return false;
+  const canShrink = ({ quantity, processed }: ReturnItem): boolean => quantity - Math.max(1, processed) > 0;
+  const canLose = ({ processed, lineIndexes: [lineIndex] }: Return["exchanges"][number]): boolean => {
+    if (order.returnSales !== "approval" || lineIndex === undefined || processed < 2) return false;
+    const { fulfilled, currentQuantity } = lineOf(order, lineIndex);
+    return fulfilled === 0 && currentQuantity >= processed;
+  };
+  const found = someReturn(scene, ({ status, items, exchanges }, index) => {
+    const isPossible = items.some(canShrink) || exchanges.some(canLose);
+    return status === "OPEN" && isPossible && isNewest(order, index);
+  });
+  if (found === undefined) return false;
+  const { request, index } = found;
+  const exchanges = request.exchanges.filter(canLose).slice(0, 1);
+  const items = request.items.filter(canShrink).slice(exchanges.length > 0 && random.chance(0.5) ? 1 : 0);
+  shrinkReturn(order, index, at, {
+    items: items.slice(0, 1).map((item) => {
+      return { item, units: random.between(1, item.quantity - Math.max(1, item.processed)) };
+    }),
+    exchanges: exchanges.map((exchange) => ({ exchange, units: random.between(1, exchange.processed - 1) })),
+  });
   return true;
 }
 
@@ -343,7 +440,7 @@ function confirm(scene: Scene): boolean {
 }
 
 function restock(random: WorldRandom): WorldRestockType {
-  return random.chance(0.8) ? "RETURN" : "NO_RESTOCK";
+  return random.pick(["RETURN", "RETURN", "RETURN", "LEGACY_RESTOCK", "NO_RESTOCK"]);
 }
 
 function payReturn(scene: Scene): boolean {
@@ -366,10 +463,19 @@ function close(scene: Scene): boolean {
   return true;
 }
 
+/** Reopens a return whose units that were not processed are still there. */
 function reopen(scene: Scene): boolean {
-  const found = someReturn(scene, ({ status }) => status === "CLOSED");
+  const { order } = scene;
+  const found = someReturn(scene, ({ status, items }) => {
+    const isThere = order.lines.every((_, lineIndex) => {
+      const ofLine = items.filter((item) => item.lineIndex === lineIndex);
+      const units = sumOf(ofLine, ({ quantity, processed }) => quantity - processed);
+      return order.returnSales !== "processing" || units <= returnableUnits(order, lineIndex);
+    });
+    return status === "CLOSED" && isThere;
+  });
   if (found === undefined) return false;
-  reopenReturn(scene.order, found.request, scene.at);
+  reopenReturn(order, found.request, scene.at);
   return true;
 }
 

@@ -80,7 +80,7 @@ export interface Agreement {
 /** Quantity and money are negative if something is taken back. */
 export interface Sale {
   type: string;
-  action: "ORDER" | "RETURN";
+  action: "ORDER" | "RETURN" | "UPDATE";
   lineType: string;
   lineIndex: number | null;
   quantity: number | null;
@@ -91,7 +91,9 @@ export interface Sale {
 export interface Fulfillment {
   createdAt: number;
   updatedAt: number;
+  /** Its units are not sent; `failed`: they never were. */
   canceled: boolean;
+  failed?: true;
   lines: { lineIndex: number; quantity: number }[];
 }
 
@@ -163,6 +165,7 @@ export interface HistoryEvent {
     | "placed"
     | "added"
     | "removed"
+    | "repriced"
     | "fulfilled"
     | "unfulfilled"
     | "requested"
@@ -174,6 +177,7 @@ export interface HistoryEvent {
     | "reopened"
     | "refunded"
     | "amount refunded"
+    | "shipping refunded"
     | "order canceled";
   at: number;
   line?: number;

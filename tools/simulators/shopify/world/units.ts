@@ -38,11 +38,16 @@ export function returnableUnits(order: WorldOrder, lineIndex: number): number {
   return Math.max(0, (order.lines[lineIndex]?.fulfilled ?? 0) - unlinked - asked);
 }
 
-/** Items of the returns that were neither declined nor canceled. */
-export function liveItems(order: WorldOrder): ReturnItem[] {
-  return order.returns.flatMap(({ status, items }) =>
-    status === "DECLINED" || status === "CANCELED" ? [] : items,
-  );
+/**
+ * Items of the returns that were neither declined nor canceled. Where the ledger records processing, units of a closed return that
+ * were not processed stay with the customer.
+ */
+export function liveItems({ returns, returnSales }: WorldOrder): ReturnItem[] {
+  return returns.flatMap(({ status, items }) => {
+    if (status === "DECLINED" || status === "CANCELED") return [];
+    if (status !== "CLOSED" || returnSales !== "processing") return items;
+    return items.map((item) => ({ ...item, quantity: item.processed }));
+  });
 }
 
 /** Units of a line refunded through one return. */
@@ -131,6 +136,19 @@ export function takenBack(order: WorldOrder, lineIndex: number, units: number, a
   const line = lineOf(order, lineIndex);
   const { netMinor, taxMinor } = amounts ?? unitsAmounts(line, order.taxesIncluded, units);
   return lineSale(line, lineIndex, "RETURN", -units, { netMinor: -netMinor, taxMinor: -taxMinor });
+}
+
+/** Lowers the price of a line of which nothing was taken back: as one change of the price, or as the units taken back and sold again. */
+export function discounted(order: WorldOrder, lineIndex: number, discountMinor: number): Sale[] {
+  const line = lineOf(order, lineIndex);
+  const before = takenBack(order, lineIndex, line.quantity);
+  line.discountMinor += discountMinor;
+  const after = bought(order, lineIndex);
+  if (discountMinor % 2 === 0) return [before, after];
+  const netMinor = after.netMinor + before.netMinor;
+  return [
+    { ...after, action: "UPDATE", quantity: null, netMinor, taxMinor: after.taxMinor + before.taxMinor },
+  ];
 }
 
 function lineSale(

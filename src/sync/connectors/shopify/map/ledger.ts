@@ -80,9 +80,8 @@ type Movement = {
   soldUnits: number;
   soldMinor: number;
   takenUnits: number;
+  /** Includes the money of sales without units. */
   takenMinor: number;
-  /** Of sales without units. */
-  otherMinor: number;
   isUncounted: boolean;
 };
 
@@ -93,14 +92,7 @@ function sumOf(
   valueOf: (sale: SaleRecord) => number,
   oddities: typeof NO_ODDITIES,
 ): Movement {
-  const sum = {
-    soldUnits: 0,
-    soldMinor: 0,
-    takenUnits: 0,
-    takenMinor: 0,
-    otherMinor: 0,
-    isUncounted: false,
-  };
+  const sum = { soldUnits: 0, soldMinor: 0, takenUnits: 0, takenMinor: 0, isUncounted: false };
   for (const sale of sales) {
     const { action, quantity } = sale;
     const stated = quantity ?? 0;
@@ -114,11 +106,9 @@ function sumOf(
     if (units > 0) {
       sum.soldUnits += units;
       sum.soldMinor += valueOf(sale);
-    } else if (units < 0) {
+    } else {
       sum.takenUnits -= units;
       sum.takenMinor -= valueOf(sale);
-    } else {
-      sum.otherMinor -= valueOf(sale);
     }
   }
   return sum;
@@ -139,11 +129,10 @@ function book(ledger: Ledger, { id, kind, about, at }: AgreementRecord, lineId: 
     line.removedUnits += Math.max(0, -units);
   };
   const netUnits = sum.soldUnits - sum.takenUnits;
-  const netMinor = sum.soldMinor - sum.takenMinor - sum.otherMinor;
+  const netMinor = sum.soldMinor - sum.takenMinor;
   if (kind === "order") {
     line.placedUnits += Math.max(0, netUnits);
     line.soldMinor += netMinor;
-    change(Math.min(0, netUnits), "edit");
   } else if (kind === "refund" || kind === "return") {
     const by = kind === "return" ? "exchange" : "edit";
     const exchanged = reverse(line, { key: about ?? id, at, by, change }, sum);
@@ -172,7 +161,7 @@ function reverse(
     by: LineChange["by"];
     change: (units: number, by: LineChange["by"]) => void;
   },
-  { soldUnits, soldMinor, takenUnits, takenMinor, otherMinor, isUncounted }: Movement,
+  { soldUnits, soldMinor, takenUnits, takenMinor, isUncounted }: Movement,
 ): { units: number; minor: number } {
   const { key, at, by, change } = entry;
   const reversal = line.reversals.get(key) ?? { units: 0, minor: 0, addedUnits: 0, isUncounted: false };
@@ -184,7 +173,7 @@ function reverse(
   const reversedUnits = takenUnits - withdrawnUnits - restoredUnits;
   if (reversedUnits !== 0) line.booked.push({ reversedAt: at, units: reversedUnits });
   reversal.units += reversedUnits;
-  reversal.minor += takenMinor - withdrawnMinor - restoredMinor + otherMinor;
+  reversal.minor += takenMinor - withdrawnMinor - restoredMinor;
   reversal.addedUnits += soldUnits - restoredUnits - withdrawnUnits;
   reversal.isUncounted ||= isUncounted;
   change(soldUnits - restoredUnits, by);
@@ -202,20 +191,13 @@ function reverse(
 export function keptByExchanges({ lines, exchanges }: Ledger): Map<string, number> {
   const kept = new Map<string, number>();
   for (const [returnId, { minor }] of exchanges) {
-    const rows = [...lines].flatMap(([lineId, { reversals }]) => {
-      const value = reversals.get(returnId)?.minor ?? 0;
-      return value > 0 ? [{ lineId, value }] : [];
-    });
-    const values = rows.map(({ value }) => value);
-    const keptMinor = Math.max(
-      0,
-      Math.min(
-        minor,
-        values.reduce((sum, value) => sum + value, 0),
-      ),
+    const values = [...lines.values()].map(({ reversals }) =>
+      Math.max(0, reversals.get(returnId)?.minor ?? 0),
     );
-    const parts = splitMinor(keptMinor, values);
-    for (const [index, { lineId }] of rows.entries()) kept.set(keptKey(returnId, lineId), parts[index] ?? 0);
+    const returnedMinor = values.reduce((sum, value) => sum + value, 0);
+    const parts = splitMinor(Math.max(0, Math.min(minor, returnedMinor)), values);
+    for (const [index, lineId] of [...lines.keys()].entries())
+      kept.set(keptKey(returnId, lineId), parts[index] ?? 0);
   }
   return kept;
 }

@@ -53,20 +53,6 @@ function rowsOf(
 
 const subtotals = (rows: DocumentRefund[]): number[] => rows.map((row) => row.subtotalMinor);
 
-test("a refund line keeps its refund's time and return", () => {
-  assert.deepEqual(rowsOf([line(1, "RETURN", 2, "20.0")]), [
-    {
-      refundId: REFUND_ID,
-      lineId: LINE_ID,
-      refundedAt: "2026-02-01T00:00:00.000Z",
-      units: 2,
-      subtotalMinor: 2000,
-      restockType: "RETURN",
-      returnId: "gid://shopify/Return/1",
-    },
-  ]);
-});
-
 test("M9: the ledger's units and amounts without tax come before the refund line's own", () => {
   const rows = rowsOf(
     [line(1, "RETURN", 5, "99.0")],
@@ -88,14 +74,6 @@ test("M9: without the ledger the refund line counts, less its tax when the order
   const lines = [line(1, "RETURN", 1, "11.9", "1.9")];
   assert.deepEqual(subtotals(rowsOf(lines)), [1190]);
   assert.deepEqual(subtotals(rowsOf(lines, null, { ...EUR, taxesIncluded: true })), [1000]);
-});
-
-test("refund items of one line and restock type add up", () => {
-  const rows = rowsOf([line(1, "RETURN", 1, "10.0"), line(2, "RETURN", 2, "20.0")]);
-  assert.deepEqual(
-    rows.map((row) => [row.refundId, row.units, row.subtotalMinor]),
-    [[REFUND_ID, 3, 3000]],
-  );
 });
 
 test("refund items of one line with several restock types all stay, under ids of their own", () => {
