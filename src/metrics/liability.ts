@@ -51,8 +51,9 @@ export function refundRate(
   const units = ownSum.returnedUnits + borrowed;
   const perUnit = (measure: "refundMinor" | "restockedCostMinor"): number =>
     (ownSum[measure] + (borrowed * groupSum[measure]) / groupSum.returnedUnits) / units;
-  const costed = borrowed > 0 ? groupSum : ownSum;
-  const isCosted = costed.costedReturnedUnits * 100 >= costed.returnedUnits * FEWEST_COSTED_PERCENT;
+  const isCosted = [ownSum, ...(borrowed > 0 ? [groupSum] : [])].every(
+    (sum) => sum.costedReturnedUnits * 100 >= sum.returnedUnits * FEWEST_COSTED_PERCENT,
+  );
   return {
     refundMinorPerUnit: perUnit("refundMinor"),
     variance: (borrowed === 0 ? varianceOf(own) : null) ?? varianceOf(group) ?? USUAL_VARIANCE,
