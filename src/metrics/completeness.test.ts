@@ -10,6 +10,7 @@ import {
   latestCompleteMonth,
   leaderboardMonths,
   splitMonths,
+  usualMonths,
 } from "./completeness.ts";
 import { dayFromText, lastDayOfMonth, monthFromText, monthToText } from "../lib/month.ts";
 
@@ -109,6 +110,19 @@ test("M5: without included or complete months, or before the year 1, there is no
   assert.equal(compared("2024-06", 2, 30, null), null);
   assert.equal(compared("0001-03", 2, 30, "2024-06-15"), "0001-01 0001-02");
   assert.equal(compared("0001-03", 3, 30, "2024-06-15"), null);
+});
+
+test("M25: the usual months are the twelve complete ones before a range, fewer only before the year 1", () => {
+  const usual = (start: string, windowDays: number | null, asOf: string | null) => {
+    const range = { startMonth: month(start), windowDays, asOfDay: asOf === null ? null : day(asOf) };
+    const months = usualMonths(range).map(monthToText);
+    return [months.length, months[0], months.at(-1)];
+  };
+  assert.deepEqual(usual("2024-01", 30, "2024-06-15"), [12, "2023-01", "2023-12"]);
+  assert.deepEqual(usual("2024-06", 30, "2024-06-15"), [12, "2023-05", "2024-04"]);
+  assert.deepEqual(usual("2024-06", null, null), [12, "2023-06", "2024-05"]);
+  assert.deepEqual(usual("2024-06", 30, null), [0, undefined, undefined]);
+  assert.deepEqual(usual("0001-03", 30, "2024-06-15"), [2, "0001-01", "0001-02"]);
 });
 
 test("M12: a month is the latest complete one, a year the twelve latest", () => {

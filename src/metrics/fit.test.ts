@@ -45,6 +45,23 @@ test("M22: the prior of a size is its siblings, and a sentence needs a clear int
   );
 });
 
+test("M22: a size runs small from five such returns on, and neither small nor large if both are many; it is thin below 20", () => {
+  const others = { returns: 0, tooSmall: 0, tooLarge: 0 };
+  const of = (returns: number, tooSmall: number, tooLarge: number) => ({ returns, tooSmall, tooLarge });
+  const second = (...sizes: { returns: number; tooSmall: number; tooLarge: number }[]) =>
+    fitOfSizes(sizes, others).sizes[1];
+  assert.equal(second(of(100, 100, 0), of(5, 5, 0))?.fit, "small");
+  assert.equal(second(of(100, 100, 0), of(4, 4, 0))?.fit, null);
+  assert.equal(second(of(100, 0, 100), of(5, 0, 5))?.fit, "large");
+  assert.equal(second(of(100, 0, 100), of(4, 0, 4))?.fit, null);
+  const rare = { returns: 1000, tooSmall: 100, tooLarge: 100 };
+  assert.equal(fitOfSizes([of(100, 50, 50)], rare).whole.fit, null);
+  assert.deepEqual(
+    [second(of(9, 0, 0), of(20, 0, 0))?.isThin, second(of(9, 0, 0), of(19, 0, 0))?.isThin],
+    [false, true],
+  );
+});
+
 test("M22: Shopify's reasons have groups, own ones come first, and phrases of four languages are proposed", () => {
   const groups = groupsByReason({ "size-too-small": "other", "zu klein": "too_small" });
   assert.deepEqual(

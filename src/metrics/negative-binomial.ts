@@ -9,7 +9,6 @@ export type GammaRate = { shape: number; weight: number };
 /** P(Y ≥ count) of returned lines over an `exposure` in lines. */
 export function tailProbability(count: number, { shape, weight }: GammaRate, exposure: number): number {
   if (count <= 0) return 1;
-  if (exposure <= 0) return 0;
   const odds = exposure / (weight + exposure);
   const growth = (position: number): number => ((shape + position) / (position + 1)) * odds;
   let logProbability = shape * Math.log(weight / (weight + exposure));
@@ -35,7 +34,6 @@ export function quantiles(
   { shape, weight }: GammaRate,
   exposure: number,
 ): number[] {
-  if (exposure <= 0) return levels.map(() => 0);
   const odds = exposure / (weight + exposure);
   const found: number[] = [];
   let logProbability = shape * Math.log(weight / (weight + exposure));

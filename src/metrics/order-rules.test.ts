@@ -53,6 +53,8 @@ test("M1: each rule leaves out what it names, in a fixed order, and an order wit
     [{ channel: "shopify_draft_order" }, null],
     [{ unpaidStatus: "PENDING" }, "unpaid"],
     [{ unpaidStatus: "VOIDED" }, "voided"],
+    [{ free: true, unpaidStatus: "PENDING", channel: "pos" }, "free_orders"],
+    [{ unpaidStatus: "PENDING", channel: "pos" }, "unpaid"],
     [{ channel: "pos", tags: ["wholesale"] }, "channel"],
     [{ tags: ["wholesale"] }, "tag"],
     [{ free: true, tags: ["narvar_exchange_order", "wholesale"], channel: "pos" }, "exchange"],

@@ -32,6 +32,15 @@ test("M24: halves are rounded away from zero, and rate takes the remainder", () 
   assert.deepEqual(walk, { timing: 0, mix: 0.007813, rate: -0.015626 });
 });
 
+test("M24: a half that its quotients miss by their last bits counts as one", () => {
+  // 0.3 less 0.2000005.
+  const walk = rateWalk({ soldUnits: 10, returnedUnits: 3 }, { soldUnits: 2e6, returnedUnits: 400_001 }, [
+    { soldUnits: 10, baseSoldUnits: 1e6, baseReturnedByThen: 300_000 },
+    { soldUnits: 0, baseSoldUnits: 1e6, baseReturnedByThen: 100_001 },
+  ]);
+  assert.deepEqual(walk, { timing: 0, mix: 0.1, rate: 0 });
+});
+
 test("M24: there are no parts when either side sold nothing", () => {
   const nothing = { soldUnits: 0, returnedUnits: 0 };
   assert.equal(rateWalk(nothing, BASE, []), null);

@@ -24,6 +24,7 @@ test("M15: the matched prior period is as long and ends the day before; the prio
     ["2025-02-28", "2025-03-01", "prior_year", ["2024-02-28", "2024-03-01"]],
     ["2024-02-27", "2024-03-02", "prior_year", ["2023-02-27", "2023-03-02"]],
     ["2024-02-28", "2024-02-29", "prior_year", ["2023-02-28", "2023-02-28"]],
+    ["0001-05-01", "0001-05-02", "prior_year", ["0001-05-01", "0001-05-02"]],
     // The days outside sale events are no single period.
     ["2024-11-29", "2024-12-02", "selected_non_sale", null],
   ] as const)
