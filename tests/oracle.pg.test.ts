@@ -59,8 +59,7 @@ test("M6: for orders that are returned as a whole, intervals equal the naive ora
   for (const primary_window_days of [30, 12]) {
     await changeWorkspace(service.database, tenant, { primary_window_days });
     const oracle = createOracle({ ...store, settings: { ...store.settings, primary_window_days } });
-    for (const params of requestsOfClusters)
-      await checkAnswer(tenant, oracle, { path: "/api/v1/report", params });
+    for (const request of requestsOfClusters) await checkAnswer(tenant, oracle, request);
   }
 });
 

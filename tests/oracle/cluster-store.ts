@@ -1,5 +1,6 @@
 import { mulberry32 } from "../../src/demo/random.ts";
 import { dayOf, noonOf } from "./calendar.ts";
+import type { OracleRequest } from "./requests.ts";
 import { USUAL_SETTINGS } from "./store.ts";
 import type { OrderLineRow, OracleParameters, RefundRow, OracleStore } from "./store.ts";
 
@@ -100,11 +101,12 @@ const SELECTIONS: OracleParameters[] = [
 
 const RANGE = { start_month: "2025-01", end_month: "2026-05" };
 
-export const requestsOfClusters: OracleParameters[] = [
+const REPORTS: OracleParameters[] = [
   ...SELECTIONS.map((selection) => ({ ...selection, ...RANGE, window: "90d" })),
   { ...RANGE, sku: "A", reportSection: "curves" },
   ...["vendor", "product", "sku", "family", "analytics_category"].map((breakdownBy) => ({
     ...RANGE,
+    start_month: "2026-01",
     reportSection: "breakdown",
     breakdownBy,
   })),
@@ -112,4 +114,13 @@ export const requestsOfClusters: OracleParameters[] = [
   { ...RANGE, sku: "S", saleEvent: "all" },
   { ...RANGE, sku: "A", saleEvent: "all", saleEventBaseline: "selected_non_sale" },
   ...[{ sku: "A" }, { vendor: "Best" }].map((selection) => ({ ...selection, ...RANGE, interval: "week" })),
+];
+
+export const requestsOfClusters: OracleRequest[] = [
+  ...REPORTS.map((params) => ({ path: "/api/v1/report", params })),
+  { path: "/api/v1/leaderboards/return-rate", params: {} },
+  {
+    path: "/api/v1/leaderboards/return-cost",
+    params: { ...RANGE, start_month: "2026-01", product_gid: "gid://import/Product/t2" },
+  },
 ];

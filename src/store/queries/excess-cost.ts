@@ -19,7 +19,7 @@ export function priorOf(usualMonths: string): string {
          where c.shop_key = $1 and c.entity_kind in ('analytics_category', 'workspace')
            and c.cohort_month = any(${usualMonths}::date[])
       ) m
-     group by m.entity_kind, m.entity_key having sum(m.sold_units) > 0
+     group by m.entity_kind, m.entity_key
   )`;
 }
 
