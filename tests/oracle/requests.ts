@@ -98,6 +98,13 @@ export function requestsFor(store: OracleStore, seed: number): OracleRequest[] {
       { path: "/api/v1/leaderboards/return-rate", params: selection },
     );
   }
+  for (const [index, breakdownBy] of BREAKDOWNS.entries()) {
+    const breakdownOrder = chosen(BREAKDOWN_ORDERS, index);
+    const range = chosen([EVERYTHING, { start_month: "2025-03", end_month: LAST_MONTH }], index);
+    const asked = { ...range, window: chosen(WINDOWS, index), include_incomplete: true };
+    const params = { ...asked, reportSection: "breakdown", breakdownBy, breakdownOrder };
+    requests.push({ path: "/api/v1/report", params });
+  }
   for (const filter of [{ vendor: "Best" }, { min_cost: 50 }, { limit: 2 }]) {
     requests.push({ path: "/api/v1/leaderboards/return-cost", params: { ...EVERYTHING, ...filter } });
   }
