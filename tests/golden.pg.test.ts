@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertHolds, readGoldenStores, titleOf, type GoldenStore } from "./golden/golden.ts";
 import { createStore, setFullLeaderboards } from "./support/import-store.ts";
+import { actAs } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { changeWorkspace } from "./support/tenants.ts";
 import { compareStore } from "./support/warehouse.ts";
+import { assertPreviewed, SOME } from "./support/window-preview.ts";
 
-/** Each golden store: the API's answers equal those computed by hand, and docs/sql computes the same. */
+/** Each golden store: the API's answers equal those computed by hand, docs/sql computes the same, and so does the preview of other settings. */
 
 for (const [turn, golden] of readGoldenStores().entries()) {
   test(`${golden.rules.join(", ")}: ${golden.about}`, () => checkStore(golden, turn));
@@ -25,4 +27,9 @@ async function checkStore(golden: GoldenStore, turn: number): Promise<void> {
   await setFullLeaderboards(service, tenant, true);
   await changeWorkspace(service.database, tenant, { visible_card_size: 500 });
   await compareStore({ ...service, token: tenant.token }, golden.name, turn);
+  await setFullLeaderboards(service, tenant, workspace.full_leaderboards);
+  await changeWorkspace(service.database, tenant, { visible_card_size: workspace.visible_card_size });
+  const member = await actAs(service, tenant);
+  const wanted = SOME[turn % SOME.length] ?? assert.fail();
+  await assertPreviewed(service, { member, tenant, isUnlimited: true }, wanted);
 }
