@@ -589,10 +589,8 @@ describe("consent", () => {
   });
 
   test("shows the app's name as text", async () => {
-    const hostile = await createApp(
-      service.issuer,
-      `<script>alert(1)</script>"'\u202e\n\u0000${"x".repeat(100)}`,
-    );
+    const name = `<script>alert(1)</script>"'\u202e\n\u0000${"x".repeat(100)}`;
+    const hostile = await createApp(service.issuer, name);
     const { text } = await hostile.ask(hostile.query(), owner.cookie);
     assert.doesNotMatch(text, /<script>alert|\u202e|x{60}/u);
     assert.match(text, /calls itself “&lt;script&gt;/u);
