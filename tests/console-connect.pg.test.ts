@@ -3,16 +3,18 @@ import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { startShipStationSimulator } from "../tools/simulators/shipstation/server.ts";
 import { startShopifySimulator } from "../tools/simulators/shopify/start.ts";
+import { startWooSimulator } from "../tools/simulators/woocommerce/server.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { connectSource, listSources } from "../src/actions/sources/connect.ts";
-import type { Actor } from "../src/actions/actor.ts";
+import { OPERATOR, type Actor } from "../src/actions/actor.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { wordsOf } from "./support/page-figures.ts";
 import { scene } from "./support/scene.ts";
 import { startBeside, startTestService } from "./support/service.ts";
 import type { TenantOptions } from "./support/tenants.ts";
 import { use } from "./support/use.ts";
+import { makeWorkspace } from "./support/workspace.ts";
 import { APP_OPTIONS, rowsOf } from "./support/webhooks.ts";
 
 /** Connecting sources by forms of the console: refusals, stored values, and secrets that are never shown. */
@@ -172,5 +174,46 @@ test("if others can reach the console, a source cannot have an address of the se
       const connected = runAction(connectSource, caller, textInput(form));
       await assert.rejects(connected, { message: `The shop must be ${shops?.allowed}.` }, name);
     }
+  }
+});
+
+test("of two workspaces that connect one shop at the same moment, or of two stores of one, one is refused", async (context) => {
+  const woo = await startWooSimulator({ seed: 5, orders: 3 });
+  context.after(() => woo.stop());
+  const { keys } = service;
+  const { database } = service.installation;
+  const connecting = { publicUrl: null, app: null };
+  const forms = {
+    shopify: shopify(),
+    woocommerce: { address: woo.url, "secret-consumerKey": woo.key },
+  };
+  for (const name of ["one", "two", "both"])
+    await makeWorkspace(database, `${name}.example`, { plan: "scale" });
+  const connect = async (name: string, source: keyof typeof forms) => {
+    const workspace = await requireWorkspace(database, `${name}.example`);
+    const caller = { database, keys, connecting, actor: OPERATOR, workspace, now: new Date() };
+    return runAction(connectSource, caller, textInput({ source, ...forms[source] }));
+  };
+  for (const [attempts, reason] of [
+    [
+      [
+        ["both", "woocommerce"],
+        ["both", "shopify"],
+      ],
+      /both\.example gets its orders from (?:woocomm|shopify)/u,
+    ],
+    [
+      [
+        ["one", "woocommerce"],
+        ["two", "woocommerce"],
+      ],
+      /is already connected to the workspace (?:one|two)\./u,
+    ],
+  ] as const) {
+    await service.database.query("update data_source set sealed_credentials = null");
+    const ended = await Promise.allSettled(attempts.map(([name, source]) => connect(name, source)));
+    const reasons = ended.flatMap((each) => (each.status === "rejected" ? [String(each.reason)] : []));
+    assert.equal(reasons.length, 1, String(reasons));
+    assert.match(reasons[0] ?? "", reason);
   }
 });

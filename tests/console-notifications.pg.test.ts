@@ -103,6 +103,23 @@ test("an owner adds a webhook, sees its secret once, tests, rotates, pauses, res
   assert.doesNotMatch(JSON.stringify(await auditOf(service, tenant)), /whsec_|key=secret/u);
 });
 
+test("a workspace has ten endpoints at most, also after the undo of a removal", async () => {
+  const owner = await actAs(service, await createTenant(service.database));
+  const add = async (name: string) => {
+    const { text } = await owner.get(PATH);
+    const fields = { name, kind: "webhook", address: receiver.url, severities: "critical", digest_hour: "" };
+    return owner.post(PATH, { ...fields, request_key: keyOf(text) });
+  };
+  for (let count = 1; count <= 10; count += 1) assert.match((await add(`number ${count}`)).text, /whsec_/u);
+  assert.match((await add("number 11")).text, /has 10 endpoints at most/u);
+  const [id = ""] = idsOf((await owner.get(PATH)).text);
+  await owner.post(`${PATH}/remove`, { endpoint: id });
+  assert.match((await add("number 11")).text, /whsec_/u);
+  const { status, text } = await owner.post(`${PATH}/restore`, { endpoint: id });
+  assert.equal(status, 409);
+  assert.match(text, /has 10 endpoints at most/u);
+});
+
 test("a refused form is shown again with what was filled in, and another workspace's endpoint is not there", async () => {
   const [tenant, other] = [await createTenant(service.database), await createTenant(service.database)];
   const owner = await actAs(service, tenant);

@@ -224,6 +224,9 @@ test("an unconfirmed address gets at most ten mails a day, and so do a member's 
   for (const address of ["ada@shop.example", "new@shop.example"])
     await assert.rejects(saveAt(10, address), /10 times within a day: no further confirmation mail/u);
   assert.equal(mail.mails.length, 10);
+  const earlier = linkIn(mailPart(mail.mails[0] as Mail, "text/plain"));
+  assert.match((await press(earlier)).text, /no longer valid/u, "nobody confirms another's address with it");
+  assert.equal((await stateOf(viewer))?.due_at, null);
   const other = await createPerson(demo.service.database);
   await setRole(demo.service.database, shop, other, "viewer");
   await ask(other);

@@ -1,3 +1,4 @@
+import type { Queryable } from "../../store/database.ts";
 import { listAccountWorkspaces } from "../../store/directory.ts";
 import {
   type ConnectionRow,
@@ -7,6 +8,7 @@ import {
   putConnection,
 } from "../../store/queries/data-source.ts";
 import { requestRun } from "../../store/queries/sync-request.ts";
+import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import {
   type Secrets,
   type SettingOption,
@@ -259,7 +261,7 @@ async function check(caller: ConnectCaller, asked: ConnectRequest): Promise<Chec
     );
   }
   if (account !== null) await requireFree(caller, source, account);
-  if (source.kind === "store") await requireOneStore(caller, source);
+  if (source.kind === "store") await requireOneStore(caller.database, caller.workspace, source);
   return { ...asked, account, notes, signal };
 }
 
@@ -276,7 +278,7 @@ async function requireFree(
 }
 
 /** As-of and readiness are those of one store; another may follow once it is disconnected. */
-async function requireOneStore({ database, workspace }: ConnectCaller, { source, title }: Source) {
+async function requireOneStore(database: Queryable, workspace: DirectoryRow, { source, title }: Source) {
   const other = await findConnectedStore(database, workspace.shop_key);
   if (other === null || other === source) return;
   throw impossible(
@@ -297,6 +299,10 @@ async function store(context: ActionContext<ConnectCaller>, checked: Checked): P
   if (account !== null) {
     await lockAccount(connection, source, account);
     await requireFree(context, checked.source, account);
+  }
+  if (kind === "store") {
+    await lockAccount(connection, "workspace", String(shopKey));
+    await requireOneStore(connection, context.workspace, checked.source);
   }
   const earlier = await findConnection(connection, shopKey, source);
   const settings = changedSettings(checked, earlier, domain);

@@ -132,7 +132,7 @@ export const putAccount = command<[shopKey: number, source: string, account: str
          on conflict (shop_key, source) do update set account = excluded.account where a.account <> excluded.account`,
 );
 
-/** Until the transaction ends: of two workspaces that connect one account at the same moment, the second sees the first. */
+/** Until the transaction ends: of two workspaces that connect one account at the same moment, or two stores of one, the second sees the first. */
 export const lockAccount = command<[source: string, account: string], Connection>(
   "lock_account",
   "select pg_advisory_xact_lock(hashtextextended('account ' || $1::text || ' ' || $2::text, 0))",
