@@ -232,6 +232,21 @@ test("consent gives no code if the person's confirmation, role or membership has
   assert.deepEqual(rows, []);
 });
 
+test("consent takes any port of the person's own machine (RFC 8252)", async () => {
+  const app = await createApp(service.issuer);
+  const moved = app.query({ redirect_uri: "http://127.0.0.1:50000/callback" });
+  assert.equal((await app.ask(moved, owner.cookie)).status, 200);
+});
+
+test("consent shows the app's name as text", async () => {
+  const name = `<script>alert(1)</script>"'\u202e\n\u0000${"x".repeat(100)}`;
+  const hostile = await createApp(service.issuer, name);
+  const { text } = await hostile.ask(hostile.query(), owner.cookie);
+  assert.doesNotMatch(text, /<script>alert|\u202e|x{60}/u);
+  assert.match(text, /calls itself “&lt;script&gt;/u);
+  await hostile.consent(owner.cookie, tenant);
+});
+
 suite("registration", () => {
   const redirects = (...list: unknown[]) => ({ client_name: "App", redirect_uris: list });
 
