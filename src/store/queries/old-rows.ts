@@ -68,8 +68,8 @@ export const deleteOldQuietRuns = deleteOld<[shopKey: number, before: Date]>("de
 });
 
 /**
- * Webhook deliveries accepted before a moment, but uses of links and approvals only once none of these can still be valid:
- * after seven days (`LIFETIME_MS` of the installation). webhook_delivery_by_time.
+ * Webhook deliveries accepted before a moment. That a link or an approval was used is kept as long as these are valid, which is at
+ * most seven days (`LIFETIME_MS` of install/oauth.ts). webhook_delivery_by_time.
  */
 export const deleteOldDeliveries = deleteOld<[shopKey: number, before: Date]>("delete_old_deliveries", {
   table: "webhook_delivery",
