@@ -84,16 +84,16 @@ function linesBooked(ledger: Ledger | null, refundId: string): string[] {
 function ledgerParts(lineId: string, refunds: readonly RefundRecord[], context: RefundsContext): Part[][] {
   const reversals = context.ledger?.lines.get(lineId)?.reversals;
   const usedUnits = new Map<string, number>();
+  const byReturn = Map.groupBy(refunds, ({ returnId }) => returnId);
   return refunds.map((refund) => {
     const stated = statedUnits(refund, lineId);
     const own = reversals?.get(refund.id);
-    let units = own === undefined ? 0 : bookedUnits(own, stated);
+    let units = own === undefined ? 0 : bookedUnits(own, lineId, [refund]);
     let minor = own?.minor ?? 0;
     const ofReturn = refund.returnId === null ? undefined : reversals?.get(refund.returnId);
     if (ofReturn !== undefined && refund.returnId !== null) {
       const used = usedUnits.get(refund.returnId) ?? 0;
-      const others = refunds.filter(({ returnId }) => returnId === refund.returnId);
-      const booked = bookedUnits(ofReturn, sum(others.map((other) => statedUnits(other, lineId))));
+      const booked = bookedUnits(ofReturn, lineId, byReturn.get(refund.returnId) ?? []);
       const taken = Math.max(0, Math.min(stated - units, booked - used));
       const paidMinor = ofReturn.minor - (context.kept.get(keptKey(refund.returnId, lineId)) ?? 0);
       minor += partOf(paidMinor, used + taken, booked) - partOf(paidMinor, used, booked);
@@ -104,12 +104,13 @@ function ledgerParts(lineId: string, refunds: readonly RefundRecord[], context: 
   });
 }
 
-/** Units that the ledger takes back under a refund or a return, or, where it does not say how many, those of refund lines. */
+/** Units that the ledger takes back under a refund or a return, or, where it does not say how many, those that its refunds state. */
 function bookedUnits(
   { units, isUncounted }: { units: number; isUncounted: boolean },
-  stated: number,
+  lineId: string,
+  refunds: readonly RefundRecord[],
 ): number {
-  return isUncounted ? Math.max(units, stated) : units;
+  return isUncounted ? Math.max(units, sum(refunds.map((refund) => statedUnits(refund, lineId)))) : units;
 }
 
 /** Without a ledger: what refund lines say, up to the units that the line has lost. */
