@@ -34,7 +34,7 @@ const APP = { clientId: "simulated-client-id", clientSecret: "simulated-client-s
 const FIGURES = `select to_jsonb(c) - 'shop_key' as row from cohort c where shop_key = $1
   order by entity_kind, entity_key, cohort_month, listing_id`;
 
-type Shop = { shopKey: number; url: string; token: string; hasWebhooks: boolean };
+type Shop = { shopKey: number; url: string; hasWebhooks: boolean };
 /** An order that is not served yet, and when it was placed. */
 type Change = { shopKey: number; orderId: string; placedAt: number };
 
@@ -90,10 +90,9 @@ export async function measureFreshness(
   });
   try {
     for (let number = 0; number < workspaces; number += 1) {
-      const shop = await addShop(database, { platformUrl, receiver: receiver.url }, now(), number);
+      const shop = await addShop(database, { platformUrl, receiver: receiver.url, tokens }, now(), number);
       shops.push(shop);
       if (isBusy(number)) busy.add(shop.shopKey);
-      tokens.set(shop.shopKey, shop.token);
       const { shopKey } = shop;
       await requestRun(database, { shopKey, source: "shopify", kind: "backfill", requestedBy: "operator" });
       if (number % 100 === 99) tell(`${number + 1} shops`);
@@ -181,7 +180,7 @@ function isBusy(number: number): boolean {
 /** One in five has no webhooks. */
 async function addShop(
   database: Database,
-  { platformUrl, receiver }: { platformUrl: string; receiver: string },
+  { platformUrl, receiver, tokens }: { platformUrl: string; receiver: string; tokens: Map<number, string> },
   now: Date,
   number: number,
 ): Promise<Shop> {
@@ -215,6 +214,8 @@ async function addShop(
     );
   }
   const { shop_key: shopKey } = await makeWorkspace(database, domain);
+  // A worker begins as soon as the shop is connected.
+  tokens.set(shopKey, token);
   const settings = { url, shop: domain };
   const sealedCredentials = Buffer.alloc(1);
   await putConnection(database, { shopKey, source: "shopify", kind: "store", settings, sealedCredentials });
@@ -222,7 +223,7 @@ async function addShop(
     const place = { url, secrets: { accessToken: token }, signal: AbortSignal.timeout(30_000) };
     await createShopifyConnector(APP).registerWebhooks?.(place, receiver);
   }
-  return { shopKey, url, token, hasWebhooks };
+  return { shopKey, url, hasWebhooks };
 }
 
 function control<Result>(url: string, action: string, input: unknown): Promise<Result> {
