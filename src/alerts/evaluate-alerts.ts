@@ -36,7 +36,7 @@ import type { EarlyWarning, ListingLines, StoreEvidence, WarnedKind } from "../m
 import { RECENT_DAYS, findEarlyWarnings } from "../metrics/early-warning.ts";
 import { areLabelCostsIncluded } from "../metrics/label.ts";
 import { announceWarnings, isOpen, newEpisodeId, type WarningEpisode } from "../metrics/warning-episode.ts";
-import { planAsUsual, planForManyRows } from "../store/query.ts";
+import { planAsUsual, planForManyRows, sizeOfMonths } from "../store/query.ts";
 import { earlyWarningAlert } from "./early-warning-alert.ts";
 
 type AlertEvaluation = { database: Database; shopKey: number; now: Date };
@@ -57,10 +57,14 @@ export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ wri
     const settings = await loadAlertSettings(connection, shopKey);
     const asOfDay = settings.data_as_of === null ? null : dayOfInstant(settings.data_as_of.getTime());
     const isWarningDue = asOfDay !== null && isUnseen(settings, asOfDay);
-    const warnings = isWarningDue ? await alertsOfEarlyWarnings(connection, shopKey, settings, asOfDay) : [];
+    const soldMonths = (await loadSoldMonths(connection, shopKey)).map(monthOf);
+    const size = sizeOfMonths(soldMonths.map(({ soldUnits }) => soldUnits));
+    const warnings = isWarningDue
+      ? await alertsOfEarlyWarnings(connection, shopKey, { settings, asOfDay, size })
+      : [];
     const known = await listOpenEpisodes(connection, shopKey);
     const open = [...known, ...warnings.map(openEpisodeOf)];
-    const { reports, spikes } = await alertsOfMonths(connection, shopKey, { settings, asOfDay, open });
+    const { reports, spikes } = await alertsOfMonths(connection, shopKey, { settings, asOfDay, open, soldMonths });
     const ended =
       isWarningDue && known.length > 0
         ? alertsOfEnded(known, {
@@ -87,7 +91,7 @@ export async function replayEarlyWarnings(
   await database.transaction(async (connection) => {
     await lockWorkspace(connection, shopKey);
     const settings = await loadAlertSettings(connection, shopKey);
-    const drafts = await alertsOfEarlyWarnings(connection, shopKey, settings, asOfDay);
+    const drafts = await alertsOfEarlyWarnings(connection, shopKey, { settings, asOfDay, size: "large" });
     await storeAlerts(connection, shopKey, drafts);
   });
 }
@@ -115,15 +119,19 @@ async function alertsOfMonths(
     settings,
     asOfDay,
     open,
-  }: { settings: AlertSettingsRow; asOfDay: number | null; open: readonly OpenEpisodeRow[] },
+    soldMonths,
+  }: {
+    settings: AlertSettingsRow;
+    asOfDay: number | null;
+    open: readonly OpenEpisodeRow[];
+    soldMonths: readonly ReturnType<typeof monthOf>[];
+  },
 ): Promise<{ reports: AlertDraft[]; spikes: AlertDraft[] }> {
   const { min_sold_units: minSoldUnits, primary_window_days: primaryWindowDays } = settings;
   const newestMonth = latestCompleteMonth(primaryWindowDays, asOfDay);
   if (newestMonth === null) return { reports: [], spikes: [] };
-  const soldMonths = (await loadSoldMonths(connection, shopKey))
-    .map(monthOf)
-    .filter(({ cohortMonth }) => cohortMonth <= newestMonth);
-  const firstMonth = soldMonths[0]?.cohortMonth;
+  const complete = soldMonths.filter(({ cohortMonth }) => cohortMonth <= newestMonth);
+  const firstMonth = complete[0]?.cohortMonth;
   if (firstMonth === undefined) return { reports: [], spikes: [] };
   const startOf = (months: number): number => Math.max(firstMonth, newestMonth - months + 1);
   const watched = await loadWatchedEntities(connection, shopKey, {
@@ -164,7 +172,7 @@ async function alertsOfMonths(
   const spikes = suspects.map((row, place) => alertOf(row, sums[place] ?? null));
   const announcedMonth = monthFromText(settings.newest_report_month ?? "");
   return {
-    reports: reportAlerts(soldMonths, { announcedMonth, primaryWindowDays }),
+    reports: reportAlerts(complete, { announcedMonth, primaryWindowDays }),
     spikes: spikes.filter((alert) => alert !== null),
   };
 }
@@ -208,15 +216,18 @@ function monthOf(row: MonthUnitsRow) {
   };
 }
 
-/** M17: the alerts of an as-of day; stores episodes that began or continued. */
+/** M17: the alerts of an as-of day; stores episodes that began or continued. `size`: of the months. */
 async function alertsOfEarlyWarnings(
   connection: Connection,
   shopKey: number,
-  settings: AlertSettingsRow,
-  asOfDay: number,
+  {
+    settings,
+    asOfDay,
+    size,
+  }: { settings: AlertSettingsRow; asOfDay: number; size: ReturnType<typeof sizeOfMonths> },
 ): Promise<AlertDraft[]> {
   const horizon = horizonDays(settings.primary_window_days);
-  await planForManyRows(connection);
+  await planForManyRows(connection, size);
   const evidence = await loadEvidence(connection, shopKey, { asOfDay, horizonDays: horizon });
   await planAsUsual(connection);
   const warnings = findEarlyWarnings(evidence, horizon);

@@ -4,7 +4,7 @@ import { latestCompleteMonth } from "../metrics/completeness.ts";
 import { projectOrder } from "../metrics/classify.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection, Database } from "../store/database.ts";
-import { planAsUsual, planForManyRows, planForRun } from "../store/query.ts";
+import { planAsUsual, planForManyRows, planForRun, sizeOfMonths } from "../store/query.ts";
 import { addMonth, changeMonth, listHeldMonths } from "../store/queries/cohort-rollup.ts";
 import {
   clearDirtyMonths,
@@ -131,9 +131,6 @@ export async function rebuildDirtyCohorts(
   return months;
 }
 
-/** A plan of other shops' months makes a month of 42,000 lines take 1.4 times as long; planning one of 20 lines takes longer than running it. */
-const FEW_UNITS = 10_000;
-
 /** `sums`: the SKUs of quarters and years to add up: all, or those whose cohort rows change. */
 async function rollUp(
   connection: Connection,
@@ -144,7 +141,7 @@ async function rollUp(
   if (months.length === 0) return;
   const heldMonths = await listHeldMonths(connection, shopKey, months);
   const held = new Set(heldMonths.map(({ month }) => month));
-  await planForManyRows(connection, heldMonths.some(({ units }) => units > FEW_UNITS) ? "large" : run);
+  await planForManyRows(connection, run === "large" ? run : sizeOfMonths(heldMonths.map(({ units }) => units)));
   await putListings(connection, shopKey, months);
   const skus = new Set<string>();
   const toSum = (): string[] | null =>
