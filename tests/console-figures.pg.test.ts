@@ -176,7 +176,7 @@ function isShown(shown: ReadonlySet<string>, path: string): boolean {
 
 // A failure prints its seed, which makes the same stores again.
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
-const STORES = 10;
+const STORES = 6;
 const SHARE = 12;
 
 type Shop = Pick<Tenant, "shopDomain" | "token"> & {
@@ -327,7 +327,7 @@ test(`${STORES} random stores: every figure of their pages is the API's, byte fo
     const tenant = await createStoreTenant(started.service, store.settings);
     await importStore(started.service, tenant, { ...store, currencyCode: "EUR", asOf: store.as_of });
     const shop = await open(tenant);
-    // Each store is tested with a share of the views; together they cover all.
+    // Each store is tested with another share of the views: half of them in all, as the demo store is tested with every one.
     const views = viewsOf(materialOf(store)).filter((_, number) => number % SHARE === index % SHARE);
     for (const path of views) {
       served += (await check(shop, path)) === null ? 0 : 1;

@@ -109,13 +109,13 @@ test("M22: with any names of options, rows sum up and names are found as written
   );
 });
 
-test("M22: of twenty thousand values the 20 with the most units are listed, and the rest adds up", async () => {
-  const values = Array.from({ length: 20_000 }, (_, index): [string, string] => ["Size", `value ${index}`]);
+test("M22: of five thousand values the 20 with the most units are listed, and the rest adds up", async () => {
+  const values = Array.from({ length: 5000 }, (_, index): [string, string] => ["Size", `value ${index}`]);
   const { ask } = await storeOf([...values, ["Colour", "Red"]]);
   // Without analyze, as in a database of small stores, where plans are made for few rows.
   for (const selection of [{}, { vendor: "Acme" }]) {
     const { rows } = await ask("option:size", selection);
-    assert.deepEqual([rows.length, rows.at(-2)?.label, rows.at(-1)?.sold_units], [22, "No value", 19_980]);
+    assert.deepEqual([rows.length, rows.at(-2)?.label, rows.at(-1)?.sold_units], [22, "No value", 4980]);
     for (const by of ["sku", "product"]) await ask(by, selection);
     await ask("product", { ...selection, reportSection: "bridge" });
   }

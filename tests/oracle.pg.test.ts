@@ -21,12 +21,12 @@ const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_0
 const moreRuns = Number(process.env["RETURNS_TEST_RUNS"] ?? 0);
 /** On a busy machine or on Citus, one store takes longer than all of them elsewhere. */
 const LONGEST_MS = 120_000;
-const limits = {
+const limitsOf = (stores: number) => ({
   seed,
-  numRuns: moreRuns || (isCitus() ? 2 : 8),
+  numRuns: moreRuns || (isCitus() ? 2 : stores),
   interruptAfterTimeLimit: moreRuns > 0 ? 3_600_000 : LONGEST_MS,
   markInterruptAsFailure: false,
-} as const;
+});
 const REQUESTS_AT_ONCE = 8;
 
 test(
@@ -48,7 +48,7 @@ test(
         await checkIntervals(tenant, requestSeed);
         await checkNarrowPlan(tenant, store);
       }),
-      limits,
+      limitsOf(6),
     );
   },
 );
@@ -59,7 +59,9 @@ test("M6: for orders that are returned as a whole, intervals equal the naive ora
   for (const primary_window_days of [30, 12]) {
     await changeWorkspace(service.database, tenant, { primary_window_days });
     const oracle = createOracle({ ...store, settings: { ...store.settings, primary_window_days } });
-    for (const request of requestsOfClusters) await checkAnswer(tenant, oracle, request);
+    // Windows that a request names are the same in every workspace.
+    const isAsked = ({ params }: OracleRequest) => primary_window_days === 30 || params["window"] === undefined;
+    for (const request of requestsOfClusters.filter(isAsked)) await checkAnswer(tenant, oracle, request);
   }
 });
 
@@ -94,7 +96,7 @@ test("the same rows in any order, repeated or in pieces give the same tables, an
       await database.transaction((connection) => rebuildWorkspace(connection, inPieces.shopKey));
       assert.deepEqual(await dumpTables(inPieces), expected, "after a rebuild");
     }),
-    limits,
+    limitsOf(4),
   );
 });
 
