@@ -60,7 +60,8 @@ test("M6: for orders that are returned as a whole, intervals equal the naive ora
     await changeWorkspace(service.database, tenant, { primary_window_days });
     const oracle = createOracle({ ...store, settings: { ...store.settings, primary_window_days } });
     // Windows that a request names are the same in every workspace.
-    const isAsked = ({ params }: OracleRequest) => primary_window_days === 30 || params["window"] === undefined;
+    const isAsked = ({ params }: OracleRequest) =>
+      primary_window_days === 30 || params["window"] === undefined;
     for (const request of requestsOfClusters.filter(isAsked)) await checkAnswer(tenant, oracle, request);
   }
 });

@@ -64,7 +64,12 @@ export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ wri
       : [];
     const known = await listOpenEpisodes(connection, shopKey);
     const open = [...known, ...warnings.map(openEpisodeOf)];
-    const { reports, spikes } = await alertsOfMonths(connection, shopKey, { settings, asOfDay, open, soldMonths });
+    const { reports, spikes } = await alertsOfMonths(connection, shopKey, {
+      settings,
+      asOfDay,
+      open,
+      soldMonths,
+    });
     const ended =
       isWarningDue && known.length > 0
         ? alertsOfEnded(known, {

@@ -141,7 +141,10 @@ async function rollUp(
   if (months.length === 0) return;
   const heldMonths = await listHeldMonths(connection, shopKey, months);
   const held = new Set(heldMonths.map(({ month }) => month));
-  await planForManyRows(connection, run === "large" ? run : sizeOfMonths(heldMonths.map(({ units }) => units)));
+  await planForManyRows(
+    connection,
+    run === "large" ? run : sizeOfMonths(heldMonths.map(({ units }) => units)),
+  );
   await putListings(connection, shopKey, months);
   const skus = new Set<string>();
   const toSum = (): string[] | null =>
