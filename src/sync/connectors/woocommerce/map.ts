@@ -64,8 +64,9 @@ export function mapOrder(
     // There is no time of cancellation; the last change of a canceled order usually is the cancellation.
     canceledAt: status === "cancelled" ? timeOf(order.date_modified_gmt ?? createdAt) : null,
   }));
-  // M1: WooCommerce defines a completed order as sent.
-  const sentAt = order.date_completed_gmt ? timeOf(order.date_completed_gmt) : null;
+  // M1: WooCommerce defines a completed order as sent. Imported orders, and old ones moved to HPOS, may lack the time.
+  const completedAt = order.date_completed_gmt ?? (status === "completed" ? createdAt : null);
+  const sentAt = completedAt === null ? null : timeOf(completedAt);
   const isUnsent = (at: string) => refundsBeforeCompletion === "canceled" && (sentAt === null || at < sentAt);
   // The status refunded: everything is paid back.
   const rows = mapRefunds(refunds, { lines, minor, isUnsent, isWhole: status === "refunded" });
