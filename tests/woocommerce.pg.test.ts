@@ -333,6 +333,20 @@ test("a deleted refund, and an order that was deleted permanently, are found wit
   await assertEqualToShop(simulator, shopKey);
 });
 
+test("M14, M22: a line keeps its variation, which was deleted from the shop", async (context) => {
+  const { simulator, shopKey, sync } = await open(context, { seed: 23, orders: 60 });
+  await sync("backfill");
+  const before = await shop.dump(shopKey);
+  const sold = simulator.world.orders
+    .filter(({ isTrashed, status }) => !isTrashed && status === "completed")
+    .flatMap(({ lines }) => lines)
+    .find(({ product }) => product?.type === "variable" && !product.isTrashed);
+  if (!sold?.product) throw new Error("no variation was sold");
+  sold.product.variants = sold.product.variants.filter((variant) => variant !== sold.variant);
+  await sync("backfill");
+  assert.deepEqual(await shop.dump(shopKey), before);
+});
+
 test("orders with a status of a temporarily inactive plugin are kept", async (context) => {
   const { simulator, shopKey, sync } = await open(context, { seed: 17, orders: 200 });
   const shipped = simulator.world.orders.filter(

@@ -12,6 +12,7 @@ import {
   slug,
   orderTotalMinor,
   withTax,
+  type WooLineRow,
   type WooOrderRow,
   type WooProductRow,
   type WooRefundRow,
@@ -351,23 +352,29 @@ function orderJson(order: WooOrderRow) {
     date_modified_gmt: gmt(order.modifiedAt),
     date_completed_gmt: gmt(order.completedAt),
     billing: { email: "customer@example.com" },
-    line_items: order.lines.map((line) => ({
-      id: line.id,
-      name: line.name,
-      product_id: line.product?.id ?? 0,
-      variation_id: line.product?.type === "variable" ? (line.variant?.id ?? 0) : 0,
-      quantity: line.quantity,
-      subtotal: decimal(line.subtotalMinor),
-      total: decimal(line.totalMinor),
-      total_tax: decimal(withTax(line.totalMinor) - line.totalMinor),
-      sku: line.variant?.sku ?? null,
-      meta_data: [],
-    })),
+    line_items: order.lines.map(lineJson),
     refunds: order.refunds.map(({ id, amountMinor }) => ({
       id,
       reason: "",
       total: `-${decimal(amountMinor)}`,
     })),
+  };
+}
+
+function lineJson({ id, name, product, variant, quantity, subtotalMinor, totalMinor }: WooLineRow) {
+  // Of a deleted variation, the product is left.
+  const own = product?.variants.find((one) => one === variant) ?? null;
+  return {
+    id,
+    name,
+    product_id: product?.id ?? 0,
+    variation_id: product?.type === "variable" ? (own?.id ?? 0) : 0,
+    quantity,
+    subtotal: decimal(subtotalMinor),
+    total: decimal(totalMinor),
+    total_tax: decimal(withTax(totalMinor) - totalMinor),
+    sku: own?.sku ?? (product === null ? null : ""),
+    meta_data: [],
   };
 }
 

@@ -1,3 +1,4 @@
+import type { OrderDocument } from "../../../metrics/order.ts";
 import type { Connection } from "../../../store/database.ts";
 import { setCursor } from "../../../store/queries/data-source.ts";
 import { hasWork } from "../../../store/queries/dirty-month.ts";
@@ -123,8 +124,8 @@ type StoreRunEnd<Cursor> = {
   listed: Parameters<typeof addGoneOrders>[3];
   /** The products among the records of one. */
   productsOf(rows: ProductRecordRow[]): MappedProduct[];
-  /** The whole order of its records; null = none of it is counted. */
-  orderOf(rows: OrderRecordRow[]): DocumentPart | null;
+  /** The whole order of its records; null = none of it is counted. `stored` is the order as it is stored, null = it is not. */
+  orderOf(rows: OrderRecordRow[], stored: OrderDocument | null): DocumentPart | null;
 };
 
 /** An order without lines is one that the store no longer has. */
@@ -186,7 +187,7 @@ export async function applyStoreRun<Cursor>(
         next: openGroups(
           orders,
           (row) => row.order_id,
-          (rows) => [() => sourceOrder(rows, end.orderOf(rows), counts)],
+          (rows) => [() => sourceOrder(rows, end, counts)],
         ),
       },
       onProgress: (stage, done) => run.progress({ stage, done, total: null }),
@@ -205,18 +206,20 @@ export async function applyStoreRun<Cursor>(
 }
 
 function sourceOrder(
-  rows: readonly OrderRecordRow[],
-  part: DocumentPart | null,
+  rows: OrderRecordRow[],
+  end: Pick<StoreRunEnd<unknown>, "orderOf">,
   counts: typeof NO_COUNTS,
 ): SourceOrder | null {
+  const orderId = rows[0]?.order_id ?? "";
+  const document = rows.find((row) => row.document !== null)?.document ?? null;
+  const stored = document === null ? null : readStored(orderId, document);
+  const part = end.orderOf(rows, stored);
   if (part === null) return null;
   counts.orders += 1;
   counts.order_lines += part.lines.length;
   counts.returns += part.returns.length;
   counts.refunds += part.refunds.length;
-  const orderId = rows[0]?.order_id ?? "";
-  const document = rows.find((row) => row.document !== null)?.document ?? null;
-  return { orderId, stored: document === null ? null : readStored(orderId, document), part };
+  return { orderId, stored, part };
 }
 
 /** "3 orders are …": of each anomaly that was found, its number and its text. */

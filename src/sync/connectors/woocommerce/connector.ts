@@ -20,7 +20,7 @@ import {
   type WooRefund,
   type WooVariation,
 } from "./client.ts";
-import { ANOMALY_TEXTS, gidOf, mapOrder, mapWooProduct, ORDER_PREFIX } from "./map.ts";
+import { ANOMALY_TEXTS, gidOf, keepVariations, mapOrder, mapWooProduct, ORDER_PREFIX } from "./map.ts";
 import type { MappedOrder, OrderAnomalies, WooSettings } from "./map.ts";
 import { accountOf, registerWebhooks, WOOCOMMERCE } from "./webhooks.ts";
 
@@ -392,11 +392,11 @@ async function applyRecords(run: Run): Promise<SyncOutcome> {
     isBackfill: reading?.since === null,
     listed: LISTED,
     productsOf: (rows) => [JSON.parse(rows.at(-1)?.record ?? "") as MappedProduct],
-    orderOf: (rows) => {
+    orderOf: (rows, stored) => {
       const mapped = JSON.parse(rows.at(-1)?.record ?? "") as MappedOrder | null;
       for (const name of Object.keys(ANOMALY_TEXTS) as (keyof OrderAnomalies)[])
         anomalies[name] = (anomalies[name] ?? 0) + (mapped?.anomalies[name] ?? 0);
-      return mapped?.part ?? GONE;
+      return keepVariations(mapped?.part ?? GONE, stored);
     },
   });
   // The API has no returns.

@@ -1,5 +1,5 @@
 import { ascending, sum } from "d3-array";
-import type { DocumentLine, DocumentRefund } from "../../../metrics/order.ts";
+import type { DocumentLine, DocumentRefund, OrderDocument } from "../../../metrics/order.ts";
 import type { DocumentPart } from "../../document-merge.ts";
 import { ROW_DEFAULTS } from "../../stored-document.ts";
 import { mapProduct, type MappedProduct, type ProductSettings } from "../shared/map-product.ts";
@@ -87,6 +87,20 @@ export function mapOrder(
       refundsBeforeCompletion: rows.refunds.filter(({ restockType }) => restockType === "CANCEL").length,
     },
   };
+}
+
+/**
+ * Lines keep a variation that was deleted: the API then names only its product, like that of a product without variations. A
+ * variation never has the id of a product.
+ */
+export function keepVariations(part: DocumentPart, stored: OrderDocument | null): DocumentPart {
+  const storedById = new Map(stored?.lines.map((line) => [line.lineId, line]));
+  const lines = part.lines.map((line) => {
+    const { productId, variantId } = storedById.get(line.lineId) ?? line;
+    const isOwn = line.variantId === line.productId?.replace("/Product/", "/ProductVariant/");
+    return isOwn && productId === line.productId ? { ...line, variantId: variantId ?? line.variantId } : line;
+  });
+  return { ...part, lines };
 }
 
 /** A quantity by weight or length counts as one unit. */
