@@ -58,7 +58,12 @@ async function connect(simulator: Shop, settings: Record<string, unknown> = {}, 
       ...context,
     });
   };
-  return { shopKey, sync };
+  const stopAfterPage = async (kind: SyncKind) => {
+    const worker = new AbortController();
+    const progress = () => worker.abort(new Error("the worker stops"));
+    await assert.rejects(sync(kind, { signal: worker.signal, progress }), /the worker stops/u);
+  };
+  return { shopKey, sync, stopAfterPage };
 }
 
 /** The rows from which answers are computed, without what an import folder cannot contain. */
@@ -404,21 +409,24 @@ test("a backfill reads orders in the trash in pages, not one by one", async (con
   assert.deepEqual(alone, []);
 });
 
-test("an abandoned backfill leaves nothing behind", async (context) => {
-  const { simulator, shopKey, sync } = await open(context, { seed: 13, orders: 230 });
+test("an abandoned backfill leaves nothing behind, and an unfinished poll is continued by the next one", async (context) => {
+  const { simulator, shopKey, sync, stopAfterPage } = await open(context, { seed: 13, orders: 230 });
   await sync("backfill");
-  const worker = new AbortController();
-  const stopped = sync("backfill", {
-    signal: worker.signal,
-    progress: () => worker.abort(new Error("the worker stops")),
-  });
-  await assert.rejects(stopped, /the worker stops/u);
+  await stopAfterPage("backfill");
   await sync("refresh");
   await assertEqualToShop(simulator, shopKey);
+  simulator.control.tick(7200);
+  for (const { id } of simulator.world.orders) simulator.control.set(id, { currency: "USD" });
+  await stopAfterPage("incremental");
+  assert.ok(Number((await sync("refresh")).counts["changed_orders"]) > 50);
+  assert.match(JSON.stringify(await cursorOf(shopKey)), /"watermark":"2026-06-01T00:00:00/u);
+  simulator.requests.length = 0;
+  await sync("incremental");
+  assert.ok(simulator.requests.every((url) => !/\/orders\?.*status=any.*offset=0$/u.test(url)));
 });
 
 test("M1: refunds before an order is completed cancel its units, unless the shop never completes orders", async (context) => {
-  const { simulator, shopKey, sync } = await open(context, { seed: 14, orders: 40 });
+  const { simulator, shopKey, sync, stopAfterPage } = await open(context, { seed: 14, orders: 40 });
   const order = simulator.world.orders.find(({ status, isTrashed }) => status === "processing" && !isTrashed);
   if (order === undefined) throw new Error("no order is processed");
   order.refunds.length = 0;
@@ -439,6 +447,11 @@ test("M1: refunds before an order is completed cancel its units, unless the shop
   const other = await connect(simulator, { refundsBeforeCompletion: "returned" });
   await other.sync("backfill");
   assert.deepEqual(await unitsOf(other.shopKey), { sold: units, returned: units });
+  // The shop is connected with this setting, too, while a backfill is unfinished.
+  await stopAfterPage("backfill");
+  const settings = { url: simulator.url, refundsBeforeCompletion: "returned" };
+  await sync("backfill", { settings });
+  assert.deepEqual(await unitsOf(shopKey), { sold: units, returned: units });
 });
 
 type WooOrder = WooSimulator["world"]["orders"][number];

@@ -121,6 +121,8 @@ type Reading = Place & {
   since: string | null;
   /** The current list of `stagesOf`. */
   stage: number;
+  /** As `settingsOf` has those by which its records are mapped; earlier versions did not store them. */
+  settings?: string;
 };
 
 /** The last id read from a list, the position to continue at, and how many rows were read, which earlier versions did not store. */
@@ -175,12 +177,22 @@ async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<Syn
 /** The records of orders that a backfill reads. */
 const LISTED = { prefix: ORDER_PREFIX, part: "whole_order", visibleFrom: null };
 
-/** Changes read by an unfinished run of another kind are valid and applied; a partial full read is repeated. */
+/** All settings of a connection but its time. */
+const settingsOf = ({ settings: { connectedAt: _connectedAt, ...settings } }: Run) =>
+  JSON.stringify(settings);
+
+/**
+ * An unfinished full read is repeated, unless this run continues it by the same settings. Changes that an unfinished poll has read
+ * are valid and applied; the next poll continues it, and a full read includes it.
+ */
 async function giveUpOther(run: Run, kind: string): Promise<void> {
   const { reading } = run.cursor;
-  if (reading === null || (reading.since === null ? "backfill" : "incremental") === kind) return;
+  if (reading === null) return;
+  const isFull = reading.since === null;
+  const { settings = settingsOf(run) } = reading;
+  if (isFull === (kind === "backfill") && settings === settingsOf(run)) return;
   await step(run, async (connection) => {
-    if (reading.since === null) await clearRecords(connection, run.shopKey, WOOCOMMERCE);
+    if (isFull) await clearRecords(connection, run.shopKey, WOOCOMMERCE);
     return { ...run.cursor, reading: null };
   });
 }
@@ -204,6 +216,7 @@ async function readLists(run: Run, kind: "backfill" | "incremental"): Promise<vo
     startedAt: run.now().toISOString(),
     since: kind === "backfill" ? null : new Date(changedMs).toISOString(),
     stage: 0,
+    settings: settingsOf(run),
   };
   for (;;) {
     const reading = run.cursor.reading ?? fresh;
@@ -384,12 +397,13 @@ async function findGone(run: Run): Promise<void> {
 
 async function applyRecords(run: Run): Promise<SyncOutcome> {
   const { watermark, reading } = run.cursor;
-  const asOf = new Date(reading?.startedAt ?? watermark ?? run.now());
+  const read = reading !== null && reading.stage === stagesOf(reading).length ? reading : null;
+  const asOf = new Date(read?.startedAt ?? watermark ?? run.now());
   const anomalies: OrderAnomalies = {};
   const { counts, notes, isChanged } = await applyStoreRun(run, {
     asOf,
-    cursor: { watermark: asOf.toISOString(), reading: null },
-    isBackfill: reading?.since === null,
+    cursor: read === null ? run.cursor : { watermark: asOf.toISOString(), reading: null },
+    isBackfill: read?.since === null,
     listed: LISTED,
     productsOf: (rows) => [JSON.parse(rows.at(-1)?.record ?? "") as MappedProduct],
     orderOf: (rows, stored) => {
