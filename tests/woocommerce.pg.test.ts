@@ -319,21 +319,28 @@ test("M5: changes arrive with the next poll, and only polls move the as-of", asy
   assert.match(JSON.stringify(await cursorOf(shopKey)), /2026-06-01T02:00:00/u);
 });
 
-test("a deleted refund, and an order that was deleted permanently, are found within a day", async (context) => {
-  const { simulator, shopKey, sync } = await open(context, { seed: 12, orders: 120 });
+test("a deleted refund, an order deleted permanently, and one added with an earlier date are found within a day", async (context) => {
+  const { simulator, shopKey, sync, stopAfterPage } = await open(context, { seed: 12, orders: 120 });
   const young = simulator.world.orders.filter(
     ({ createdAt, isTrashed, status }) => createdAt > "2026-03-01" && !isTrashed && status === "completed",
   );
-  const [one, two] = young as [WooOrder, WooOrder];
+  const [one, two, three] = young as [WooOrder, WooOrder, WooOrder];
   simulator.control.refund(one.id, [{ lineId: one.lines[0]?.id ?? 0, units: 1, minor: 100 }]);
   simulator.control.tick(7200);
+  const place = simulator.world.orders.indexOf(three);
+  simulator.world.orders.splice(place, 1);
   await sync("backfill");
+  simulator.world.orders.splice(place, 0, three);
   simulator.control.deleteRefund(one.id);
   simulator.control.deleteForGood(two.id);
   simulator.control.tick(86_400);
   assert.equal((await sync("incremental")).counts["changed_orders"], 0);
+  simulator.state.mostPerPage = 8;
+  await stopAfterPage("open_returns");
+  simulator.requests.length = 0;
   const { counts } = await sync("open_returns");
-  assert.equal(counts["changed_orders"], 2);
+  assert.ok(simulator.requests.every((url) => !url.includes("offset=0")));
+  assert.equal(counts["changed_orders"], 3);
   assert.equal((await countPending(shop.database, shopKey, "woocommerce", "order")).pending, 0);
   await assertEqualToShop(simulator, shopKey);
 });

@@ -105,7 +105,7 @@ export type WooVariation = ReturnType<typeof VARIATION.one>;
 
 /** Of any list. */
 export const ROW = resource(
-  object("Row", { id: Id, parent_id: nullable(Id), refunds: nullable(REFUND_IDS) }),
+  object("Row", { id: Id, parent_id: nullable(Id), status: nullable(Text), refunds: nullable(REFUND_IDS) }),
 );
 export const INDEX = resource(object("Index", { home: nullable(Text) }));
 export const WEBHOOK = resource(object("Webhook", { id: Id, topic: Text, delivery_url: Text }));

@@ -21,7 +21,7 @@ import {
   type WooVariation,
 } from "./client.ts";
 import { ANOMALY_TEXTS, gidOf, keepVariations, mapOrder, mapWooProduct, ORDER_PREFIX } from "./map.ts";
-import type { MappedOrder, OrderAnomalies, WooSettings } from "./map.ts";
+import { SELLS_NOTHING, type MappedOrder, type OrderAnomalies, type WooSettings } from "./map.ts";
 import { accountOf, registerWebhooks, WOOCOMMERCE } from "./webhooks.ts";
 
 export const WOOCOMMERCE_SOURCE: Source = {
@@ -112,6 +112,8 @@ type Cursor = {
   watermark: string | null;
   /** A run in progress. */
   reading: Reading | null;
+  /** The place of a daily check in progress. */
+  checked?: Place | null;
 };
 
 type Reading = Place & {
@@ -159,7 +161,7 @@ async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<Syn
   const kind = cursor.watermark === null ? "backfill" : context.kind;
   await giveUpOther(run, kind);
   if (kind === "backfill" || kind === "incremental") await readLists(run, kind);
-  if (kind === "open_returns") await findGone(run);
+  if (kind === "open_returns") await findMissed(run);
   if (kind === "backfill") {
     // A list may leave out an order that is there: each that is stored is asked for by itself, as in `readOrders`.
     await step(run, async (connection) => {
@@ -168,11 +170,12 @@ async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<Syn
       return null;
     });
   }
-  const numberOf = (orderId: string) => Number(orderId.slice(ORDER_PREFIX.length));
   const read = (orderIds: readonly string[]) => readOrders(run, orderIds.map(numberOf));
   await drainPending(run, { kind: "order", stage: "changed orders" }, () => PAGE, read);
   return applyRecords(run);
 }
+
+const numberOf = (orderId: string) => Number(orderId.slice(ORDER_PREFIX.length));
 
 /** The records of orders that a backfill reads. */
 const LISTED = { prefix: ORDER_PREFIX, part: "whole_order", visibleFrom: null };
@@ -365,20 +368,37 @@ async function readVariations(client: WooClient, id: number, status: string): Pr
   }
 }
 
-/** Age in days of the orders that are checked for deletions without a webhook. */
+/** Age in days of the orders that are checked every day. */
 const LOOKED_AT_DAYS = 180;
 const DAY_MS = 86_400_000;
 
-/** Requests each stored order that the shop no longer lists, or that lost a refund: neither changes an order's modification time. */
-async function findGone(run: Run): Promise<void> {
+/**
+ * Requests each stored order that the shop no longer lists, or that lost a refund, and each listed one that is not stored, although
+ * it sells: none of these need have changed an order's modification time.
+ */
+async function findMissed(run: Run): Promise<void> {
   const { database, shopKey, signal } = run;
   const sinceMs = run.now().getTime() - LOOKED_AT_DAYS * DAY_MS;
   const after = new Date(sinceMs).toISOString().slice(0, 19);
   const day = new Date(sinceMs + DAY_MS).toISOString().slice(0, 10);
-  const gone = new Set(await listStoredOrders(database, shopKey, ORDER_PREFIX, day));
-  for await (const { rows } of readPages(run, "orders", { status: "any", after }, BEGIN)) {
+  const stored = await listStoredOrders(database, shopKey, ORDER_PREFIX, day);
+  const begin = run.cursor.checked ?? BEGIN;
+  let { lastId } = begin;
+  const store = (missed: Iterable<string>, checked: Place | null) =>
+    step(run, async (connection) => {
+      await addPending(connection, shopKey, WOOCOMMERCE, "order", [...missed]);
+      return { ...run.cursor, checked };
+    });
+  const storedUpTo = (id: number) =>
+    stored.filter((orderId) => numberOf(orderId) > lastId && numberOf(orderId) <= id);
+  const pages = readPages(run, "orders", { status: "any", after }, begin);
+  for await (const { rows, done, total, ...place } of pages) {
     const listed = new Map(rows.map((row) => [`${ORDER_PREFIX}${row.id}`, row]));
-    for (const orderId of listed.keys()) gone.delete(orderId);
+    const missed = new Set(storedUpTo(place.lastId));
+    for (const [orderId, { status }] of listed) {
+      if (SELLS_NOTHING.test(status ?? "draft")) missed.delete(orderId);
+      else missed.add(orderId);
+    }
     for (let orderIds = [...listed.keys()]; orderIds.length > 0;) {
       const { documents, left } = await database.transaction(
         (connection) => findDocuments(connection, shopKey, orderIds),
@@ -387,12 +407,17 @@ async function findGone(run: Run): Promise<void> {
       for (const [orderId, document] of documents) {
         const { refunds, amountRefunds = [] } = readStored(orderId, document);
         const known = new Set(listed.get(orderId)?.refunds?.map(({ id }) => gidOf("Refund", id)));
-        if ([...refunds, ...amountRefunds].some(({ refundId }) => !known.has(refundId))) gone.add(orderId);
+        const isSame = [...refunds, ...amountRefunds].every(({ refundId }) => known.has(refundId));
+        if (isSame) missed.delete(orderId);
+        else missed.add(orderId);
       }
       orderIds = [...left];
     }
+    await store(missed, place);
+    ({ lastId } = place);
+    run.progress({ stage: "checked orders", done, total });
   }
-  await addPending(database, shopKey, WOOCOMMERCE, "order", [...gone]);
+  await store(storedUpTo(Infinity), null);
 }
 
 async function applyRecords(run: Run): Promise<SyncOutcome> {
@@ -402,7 +427,7 @@ async function applyRecords(run: Run): Promise<SyncOutcome> {
   const anomalies: OrderAnomalies = {};
   const { counts, notes, isChanged } = await applyStoreRun(run, {
     asOf,
-    cursor: read === null ? run.cursor : { watermark: asOf.toISOString(), reading: null },
+    cursor: read === null ? run.cursor : { ...run.cursor, watermark: asOf.toISOString(), reading: null },
     isBackfill: read?.since === null,
     listed: LISTED,
     productsOf: (rows) => [JSON.parse(rows.at(-1)?.record ?? "") as MappedProduct],

@@ -26,7 +26,7 @@ export type WooSettings = ProductSettings & {
 };
 
 /** Not sold yet, or never: not paid, or the checkout was not finished. */
-const SELLS_NOTHING = /^(?:pending|failed|checkout-draft|auto-draft|draft|new|trash)$/u;
+export const SELLS_NOTHING = /^(?:pending|failed|checkout-draft|auto-draft|draft|new|trash)$/u;
 
 export const ORDER_PREFIX = "gid://woocommerce/Order/";
 
