@@ -352,7 +352,7 @@ function orderJson(order: WooOrderRow) {
     date_modified_gmt: gmt(order.modifiedAt),
     date_completed_gmt: gmt(order.completedAt),
     billing: { email: "customer@example.com" },
-    line_items: order.lines.map(lineJson),
+    line_items: order.lines.map((line) => lineJson(line, order.refunds)),
     refunds: order.refunds.map(({ id, amountMinor }) => ({
       id,
       reason: "",
@@ -361,7 +361,14 @@ function orderJson(order: WooOrderRow) {
   };
 }
 
-function lineJson({ id, name, product, variant, quantity, subtotalMinor, totalMinor }: WooLineRow) {
+function lineJson(
+  { id, name, product, variant, quantity, subtotalMinor, totalMinor }: WooLineRow,
+  refunds: readonly WooRefundRow[],
+) {
+  const restocked = refunds
+    .filter(({ isRestocked }) => isRestocked)
+    .flatMap(({ lines }) => lines.filter(({ lineId }) => lineId === id))
+    .reduce((sum, { units }) => sum + units, 0);
   // Of a deleted variation, the product is left.
   const own = product?.variants.find((one) => one === variant) ?? null;
   return {
@@ -374,7 +381,7 @@ function lineJson({ id, name, product, variant, quantity, subtotalMinor, totalMi
     total: decimal(totalMinor),
     total_tax: decimal(withTax(totalMinor) - totalMinor),
     sku: own?.sku ?? (product === null ? null : ""),
-    meta_data: [],
+    meta_data: restocked === 0 ? [] : [{ id: 1, key: "_restock_refunded_items", value: String(restocked) }],
   };
 }
 

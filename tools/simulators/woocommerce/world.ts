@@ -39,6 +39,8 @@ export interface WooRefundRow {
   id: number;
   at: string;
   lines: { lineId: number; units: number; minor: number }[];
+  /** Whether its units were put back into stock. */
+  isRestocked: boolean;
   /** Including tax, as the shop paid it. */
   amountMinor: number;
   shippingMinor: number;
@@ -172,9 +174,10 @@ function addRandomRefund(
         const units = random.between(1, line.quantity);
         return { lineId: line.id, units, minor: Math.round((line.totalMinor * units) / line.quantity) };
       });
-    if (lines.length > 0) refundLines(order, id(), at, lines);
+    if (lines.length > 0) refundLines(order, id(), at, lines, random.chance(0.5));
   } else if (kind < 0.8) {
-    order.refunds.push({ id: id(), at, lines: [], amountMinor: random.between(100, 499), shippingMinor: 0 });
+    const amountMinor = random.between(100, 499);
+    order.refunds.push({ id: id(), at, lines: [], isRestocked: false, amountMinor, shippingMinor: 0 });
   } else {
     refundAll(order, id(), at);
   }
@@ -182,16 +185,23 @@ function addRandomRefund(
 }
 
 /** A refund as from the order screen, with the tax of the lines. */
-export function refundLines(order: WooOrderRow, id: number, at: string, lines: WooRefundRow["lines"]): void {
+export function refundLines(
+  order: WooOrderRow,
+  id: number,
+  at: string,
+  lines: WooRefundRow["lines"],
+  isRestocked = false,
+): void {
   const net = lines.reduce((sum, line) => sum + line.minor, 0);
-  order.refunds.push({ id, at, lines, amountMinor: withTax(net), shippingMinor: 0 });
+  order.refunds.push({ id, at, lines, isRestocked, amountMinor: withTax(net), shippingMinor: 0 });
   order.modifiedAt = at;
 }
 
 /** A refund as by a change of status: WooCommerce refunds the rest without naming lines. */
 export function refundAll(order: WooOrderRow, id: number, at: string): void {
   const paid = order.refunds.reduce((sum, refund) => sum + refund.amountMinor, 0);
-  order.refunds.push({ id, at, lines: [], amountMinor: orderTotalMinor(order) - paid, shippingMinor: 0 });
+  const amountMinor = orderTotalMinor(order) - paid;
+  order.refunds.push({ id, at, lines: [], isRestocked: false, amountMinor, shippingMinor: 0 });
   order.status = "refunded";
   order.modifiedAt = at;
 }
@@ -268,7 +278,8 @@ export function wooFolder(world: WooWorld): Record<string, string> {
         minor,
       }));
       for (const { lineId, units, minor } of isRest ? all : refund.lines) {
-        const type = isSent(refund.at) ? "NO_RESTOCK" : "CANCEL";
+        const sentType = refund.isRestocked ? "RETURN" : "NO_RESTOCK";
+        const type = isSent(refund.at) ? sentType : "CANCEL";
         add(
           "refunds.csv",
           gid("Refund", refund.id),

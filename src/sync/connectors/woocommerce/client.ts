@@ -31,6 +31,7 @@ const LINE_ITEM = object("LineItem", {
   subtotal: Amount,
   total: Amount,
   sku: nullable(Text),
+  meta_data: Type.Optional(Type.Unknown()),
 });
 
 export const ORDER = resource(

@@ -126,6 +126,23 @@ test("M2, M9: units of refund lines come back, money alone does not, and shippin
   );
 });
 
+test("M13: refunded units are restocked if their line says so; its number may be that of some refunds only", () => {
+  const refunds = [
+    refund(20, "2026-02-10T08:00:00", "12.00", [[1, -1, "-10.00"]]),
+    refund(21, "2026-02-11T08:00:00", "24.00", [[1, -2, "-20.00"]]),
+    refund(22, "2026-02-12T08:00:00", "6.00", [[1, 0, "-5.00"]]),
+  ];
+  const typesOf = (value: unknown) => {
+    const item = line(1, 3, "30.00", { meta_data: [{ key: "_restock_refunded_items", value }] });
+    return map({ line_items: [item] }, refunds).part.refunds.map(({ restockType }) => restockType);
+  };
+  const [back, none] = ["RETURN", "NO_RESTOCK"];
+  assert.deepEqual(typesOf("3"), [back, back, none]);
+  assert.deepEqual(typesOf(2), [none, back, none]);
+  assert.deepEqual(typesOf("1"), [back, none, none]);
+  for (const value of ["0", "", null, "x", []]) assert.deepEqual(typesOf(value), [none, none, none]);
+});
+
 test("M1: units refunded before the order is completed were never sent", () => {
   const early = refund(20, "2026-02-01T08:00:00", "24.00", [[1, -2, "-20.00"]]);
   assert.deepEqual(counted(map({}, [early])), [2, 8000, 0, 0, 0]);

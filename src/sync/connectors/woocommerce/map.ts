@@ -2,6 +2,7 @@ import { ascending, sum } from "d3-array";
 import type { DocumentLine, DocumentRefund, OrderDocument } from "../../../metrics/order.ts";
 import type { DocumentPart } from "../../document-merge.ts";
 import { ROW_DEFAULTS } from "../../stored-document.ts";
+import { isObject } from "../shared/foreign.ts";
 import { mapProduct, type MappedProduct, type ProductSettings } from "../shared/map-product.ts";
 import { minorOf, splitMinor } from "../shared/money.ts";
 import { cleanKey, cleanLabel, compareGids, timeOf } from "../shared/text.ts";
@@ -69,7 +70,9 @@ export function mapOrder(
   const sentAt = completedAt === null ? null : timeOf(completedAt);
   const isUnsent = (at: string) => refundsBeforeCompletion === "canceled" && (sentAt === null || at < sentAt);
   // The status refunded: everything is paid back.
-  const rows = mapRefunds(refunds, { lines, minor, isUnsent, isWhole: status === "refunded" });
+  const restocked = items.map((item) => Number(metaOf(item, "_restock_refunded_items")) || 0);
+  const isWhole = status === "refunded";
+  const rows = mapRefunds(refunds, { lines, restocked, minor, isUnsent, isWhole });
   return {
     part: {
       orderName: cleanLabel(String(order.number)),
@@ -111,13 +114,20 @@ function unitsOf(quantity: number): number {
 type Minor = (amount: string | number) => number;
 
 type Lines = readonly DocumentLine[];
-type Sale = { lines: Lines; minor: Minor; isUnsent: (at: string) => boolean; isWhole: boolean };
+type Sale = {
+  lines: Lines;
+  /** Units of each line that refunds have put back into stock. */
+  restocked: readonly number[];
+  minor: Minor;
+  isUnsent: (at: string) => boolean;
+  isWhole: boolean;
+};
 
 /**
  * M2: a refund's lines are returned units, because the API has no returns; a refund without a line is money only.
  * If everything is paid back, units in no earlier refund belong to the last one.
  */
-function mapRefunds(given: readonly WooRefund[], { lines, minor, isUnsent, isWhole }: Sale) {
+function mapRefunds(given: readonly WooRefund[], { lines, restocked, minor, isUnsent, isWhole }: Sale) {
   const refunds = given
     .map((refund) => ({
       refundId: gidOf("Refund", refund.id),
@@ -143,10 +153,23 @@ function mapRefunds(given: readonly WooRefund[], { lines, minor, isUnsent, isWho
       taken.minor += shares[index] ?? 0;
     }
   }
+  // A refund restocks all of its units or none, and a line has their sum: it is that of the largest refunds.
+  const back = new Set<Taken>();
+  for (const [line, restockedUnits] of restocked.entries()) {
+    let left = restockedUnits;
+    const ofLine = refunds.flatMap(({ taken }) => taken[line] ?? []);
+    for (const taken of ofLine.toSorted((one, other) => other.units - one.units)) {
+      if (taken.units === 0 || taken.units > left) continue;
+      back.add(taken);
+      left -= taken.units;
+    }
+  }
   return {
     refunds: refunds.flatMap(({ refundId, refundedAt, taken }) =>
-      taken.filter(isSome).map(({ lineId, units, minor: subtotalMinor }): DocumentRefund => {
-        const restockType = units > 0 && isUnsent(refundedAt) ? "CANCEL" : "NO_RESTOCK";
+      taken.filter(isSome).map((one): DocumentRefund => {
+        const { lineId, units, minor: subtotalMinor } = one;
+        const sentType = back.has(one) ? "RETURN" : "NO_RESTOCK";
+        const restockType = units > 0 && isUnsent(refundedAt) ? "CANCEL" : sentType;
         return { refundId, lineId, refundedAt, units, subtotalMinor, restockType, returnId: null };
       }),
     ),
@@ -163,13 +186,17 @@ function merchandiseMinor(refund: WooRefund, minor: Minor): number {
   return sizeOf(refund.amount) - sum(charges, (charge) => sizeOf(charge.total) + sizeOf(charge.total_tax));
 }
 
+/** Members that plugins and WooCommerce have added to a line. */
+function metaOf({ meta_data: meta }: { meta_data?: unknown }, name: string): unknown {
+  const rows = Array.isArray(meta) ? (meta as unknown[]).filter(isObject) : [];
+  return rows.find(({ key }) => key === name)?.["value"];
+}
+
 type Taken = { lineId: string; units: number; minor: number };
 
 /** Units and money that a refund takes of each line. */
 function takenBy({ line_items: items }: WooRefund, lines: Lines, minor: Minor): Taken[] {
-  const named = Map.groupBy(items, ({ meta_data: meta }) =>
-    gidOf("LineItem", Number(meta.find(({ key }) => key === "_refunded_item_id")?.value)),
-  );
+  const named = Map.groupBy(items, (item) => gidOf("LineItem", Number(metaOf(item, "_refunded_item_id"))));
   return lines.map(({ lineId }) => {
     const own = named.get(lineId) ?? [];
     const units = sum(own, ({ quantity }) => unitsOf(quantity));
