@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { buildSchema, parse, validate } from "graphql";
+import { buildSchema, execute, getNamedType, getNullableType, isEnumType } from "graphql";
+import { isLeafType, isListType, isNullableType, parse, validate } from "graphql";
+import type { GraphQLAbstractType, GraphQLResolveInfo } from "graphql";
 import { dayToText } from "../src/lib/month.ts";
 import { projectOrder } from "../src/metrics/classify.ts";
 import { mapOrder } from "../src/sync/connectors/shopify/map/map-order.ts";
@@ -245,6 +247,46 @@ for (const { name, text } of [...PAGES, ...BULK]) {
   test(`the document ${name} is valid in the platform's schema and names no customer`, () => {
     assert.deepEqual(validate(schema, parse(text)), []);
     assert.doesNotMatch(text, /customer|email|phone|address|displayName|note\b/i);
+  });
+}
+
+/** Values of the platform's scalars. */
+const SCALARS: Readonly<Record<string, unknown>> = {
+  Boolean: true,
+  DateTime: "2026-01-01T00:00:00Z",
+  Decimal: "1.0",
+  Int: 1,
+  UnsignedInt64: "1",
+};
+
+/** An answer to a document, with null for every value that the schema lets be null, and for such objects too if asked. */
+function emptiestAnswer(text: string, withObjects: boolean): unknown {
+  const fieldResolver = (_source: unknown, _args: unknown, _context: unknown, info: GraphQLResolveInfo) => {
+    const { returnType, path } = info;
+    const named = getNamedType(returnType);
+    const isRoot = path.prev === undefined;
+    if (isNullableType(returnType) && !isRoot && (isLeafType(named) || !withObjects)) return null;
+    const value = isEnumType(named)
+      ? named.getValues()[0]?.value
+      : isLeafType(named)
+        ? (SCALARS[named.name] ?? "x")
+        : {};
+    return isListType(getNullableType(returnType)) ? [value] : value;
+  };
+  /** The type that the document asks about. */
+  const typeResolver = (_value: unknown, _context: unknown, _info: unknown, type: GraphQLAbstractType) =>
+    schema.getPossibleTypes(type).find(({ name }) => text.includes(`... on ${name} `))?.name ??
+    schema.getPossibleTypes(type)[0]?.name;
+  const variableValues = { id: "x", ids: ["x"], query: "x", topic: "ORDERS_UPDATED", subscription: {} };
+  const found = execute({ schema, document: parse(text), variableValues, fieldResolver, typeResolver });
+  const { data, errors } = found as Exclude<typeof found, Promise<unknown>>;
+  assert.equal(errors, undefined);
+  return JSON.parse(JSON.stringify(data));
+}
+
+for (const { name, text, read } of [...PAGES, ...BULK]) {
+  test(`an answer to ${name} is read with null wherever the platform's schema lets it be`, () => {
+    for (const withObjects of [true, false]) read(emptiestAnswer(text, withObjects));
   });
 }
 

@@ -101,8 +101,8 @@ export const RETURN_LINE = object("ReturnLineItemType", {
 
 export const REFUND = {
   id: Text,
-  createdAt: Time,
-  processedAt: nullable(Time),
+  createdAt: nullable(Time),
+  processedAt: Time,
   return: nullable(id("Return")),
 };
 

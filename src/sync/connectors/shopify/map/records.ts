@@ -140,16 +140,16 @@ function handleOf(reason: string | null | undefined): string | null {
   return reason === "UNKNOWN" ? null : (reason?.toLowerCase().replaceAll("_", "-") ?? null);
 }
 
-/** A refund is dated by its processing, else by its creation. */
+/** A refund is dated by its processing. */
 export function toRefund(
   refund: SourceObject<typeof REFUND>,
   lines: readonly SourceObject<typeof REFUND_LINE>[],
 ) {
   return {
     id: refund.id,
-    refundedAt: timeOf(refund.processedAt ?? refund.createdAt),
+    refundedAt: timeOf(refund.processedAt),
     /** By the platform's clock, as fulfillments are; imported history may have been processed earlier. */
-    createdAt: timeOf(refund.createdAt),
+    createdAt: timeOf(refund.createdAt ?? refund.processedAt),
     returnId: refund.return?.id ?? null,
     lines: lines.map(toRefundLine),
   };
