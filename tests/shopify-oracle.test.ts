@@ -40,6 +40,9 @@ async function read(histories: Histories): Promise<Order[]> {
   return all.map((history, index) => ({ history, shown: orders[index] ?? assert.fail(history.id) }));
 }
 
+/** Units of a return's line by reason, in the order of its items. */
+type UnitsByReason = Map<string | null, { requested: number; processed: number }>;
+
 /** The true history as rows of an import folder. */
 function rowsOf(order: Order): StoreFiles {
   const { history, shown } = order;
@@ -48,7 +51,7 @@ function rowsOf(order: Order): StoreFiles {
   const returns = new Map<string, ReturnRow>();
   const refunds: RefundRow[] = [];
   const values = new Map<string, number>();
-  const reasons = new Map<string, Map<string | null, number>>();
+  const reasons = new Map<string, UnitsByReason>();
   for (const { id, isGiftCard } of shown.lines) {
     lines.set(id, {
       order_id: history.id,
@@ -79,10 +82,12 @@ function rowsOf(order: Order): StoreFiles {
     if (what === "added" && line !== undefined) line.changes += `; ${at} +${units} ${by}`;
     if (what === "removed" && line !== undefined) line.changes += `; ${at} -${units} ${by}`;
     values.set(line_id, (values.get(line_id) ?? 0) + netMinor * (VALUE_SIGN[what] ?? 0));
+    if (what === "requested" || what === "processed") {
+      const byReason: UnitsByReason = reasons.get(key) ?? new Map();
+      const known = byReason.get(reason) ?? { requested: 0, processed: 0 };
+      reasons.set(key, byReason.set(reason, { ...known, [what]: known[what] + units }));
+    }
     if (what === "requested") {
-      const byReason = reasons.get(key) ?? new Map<string | null, number>();
-      reasons.set(key, byReason.set(reason, (byReason.get(reason) ?? 0) + units));
-      const [most] = [...byReason].toSorted(([, one], [, other]) => other - one);
       returns.set(key, {
         return_id,
         order_id: history.id,
@@ -90,8 +95,7 @@ function rowsOf(order: Order): StoreFiles {
         status: request?.status ?? "REQUESTED",
         units: (request?.units ?? 0) + units,
         processed_units: request?.processed_units ?? 0,
-        exchanged_units: exchangedOf(order, return_id),
-        ...(typeof most?.[0] === "string" && { reason: most[0] }),
+        exchanged_units: exchangeOf(order, return_id).units,
       });
     }
     if (what === "processed" && request !== undefined) {
@@ -105,6 +109,14 @@ function rowsOf(order: Order): StoreFiles {
     }
     if (what === "refunded") refunds.push(...refundRows(event, refunds, order));
   }
+  for (const [key, request] of returns) {
+    const decides =
+      request.status === "CLOSED" && (request.processed_units ?? 0) > 0 ? "processed" : "requested";
+    const [most] = [...(reasons.get(key) ?? [])].toSorted(
+      ([, one], [, other]) => other[decides] - one[decides],
+    );
+    if (typeof most?.[0] === "string") request.reason = most[0];
+  }
   for (const line of lines.values()) line.sold_amount = ((values.get(line.line_id) ?? 0) / 100).toFixed(2);
   return { order_lines: [...lines.values()], returns: [...returns.values()], refunds };
 }
@@ -117,11 +129,46 @@ const VALUE_SIGN: Partial<Record<TrueEvent["what"], number>> = {
   removed: -1,
 };
 
-/** M23: goods that were sent out instead; a gift card is none. */
-function exchangedOf({ history, shown }: Order, returnId: string): number {
-  const goods = new Set(shown.lines.flatMap(({ id, isGiftCard }) => (isGiftCard ? [] : [id])));
-  const ofReturn = history.events.filter(({ return: id, line = "" }) => id === returnId && goods.has(line));
-  return sum(ofReturn, ({ what, units = 0 }) => units * (what === "added" ? 1 : what === "removed" ? -1 : 0));
+/** M23: goods sold instead, and their value, less those that were taken off before they were sent; a gift card is none. */
+function exchangeOf(order: Order, returnId: string): { units: number; minor: number } {
+  const left = { units: 0, minor: 0 };
+  for (const { id, isGiftCard } of order.shown.lines) {
+    if (isGiftCard) continue;
+    const exchanged = { units: 0, minor: 0 };
+    let other = 0;
+    let less = 0;
+    const takeOff = (units: number): void => {
+      less += Math.max(0, units - other);
+      other = Math.max(0, other - units);
+    };
+    const events = order.history.events.filter(({ line }) => line === id);
+    for (const { what, return: of, units = 0, netMinor = 0 } of events) {
+      const sign = what === "added" ? 1 : what === "removed" ? -1 : 0;
+      if (of === returnId) {
+        exchanged.units += sign * units;
+        exchanged.minor += sign * netMinor;
+      } else if (what === "removed" && of === undefined) takeOff(units);
+      else if (what === "placed" || (what === "added" && of === undefined)) other += units;
+    }
+    takeOff(sum(events, (event) => (event.what === "refunded" ? canceledUnits(event, order) : 0)));
+    const units = Math.max(0, exchanged.units - less);
+    left.units += units;
+    left.minor += exchanged.units === 0 ? 0 : Math.round((exchanged.minor * units) / exchanged.units);
+  }
+  return left;
+}
+
+/** M1: of a refund's units those that are canceled. */
+function canceledUnits({ restockType, ...event }: TrueEvent, order: Order): number {
+  return restockType === "CANCEL" ? (event.units ?? 0) : unsentUnits(event, order);
+}
+
+function unsentUnits(
+  { line, units = 0, sent = 0, return: of }: Omit<TrueEvent, "restockType">,
+  { shown }: Order,
+) {
+  const isShipped = shown.lines.find(({ id }) => id === line)?.requiresShipping === true;
+  return isShipped && of === undefined ? units - sent : 0;
 }
 
 const STATUS_AFTER: Partial<Record<TrueEvent["what"], OracleReturnStatus>> = {
@@ -133,14 +180,13 @@ const STATUS_AFTER: Partial<Record<TrueEvent["what"], OracleReturnStatus>> = {
 };
 
 /** M1: without a return, units that had not been sent are canceled, whatever the restock type; the rest came back. */
-function refundRows(event: TrueEvent, earlier: readonly RefundRow[], { history, shown }: Order): RefundRow[] {
-  const { refund = "", line = "", units = 0, sent = 0, netMinor = 0, return: return_id } = event;
-  const isShipped = shown.lines.find(({ id }) => id === line)?.requiresShipping === true;
-  const unsent = isShipped && return_id === undefined ? units - sent : 0;
+function refundRows(event: TrueEvent, earlier: readonly RefundRow[], order: Order): RefundRow[] {
+  const { refund = "", line = "", units = 0, netMinor = 0, return: return_id } = event;
+  const unsent = unsentUnits(event, order);
   const unsentMinor = units === 0 ? 0 : Math.round((netMinor * unsent) / units);
   const row = (id: string, part: number, minor: number, restock_type: OracleRestockType): RefundRow => ({
     refund_id: id,
-    order_id: history.id,
+    order_id: order.history.id,
     line_id: line,
     refunded_at: event.at,
     units: part,
@@ -254,10 +300,12 @@ function assertMoney(order: Order, rows: StoreFiles, counted: Count, expected: C
   for (const id of exchanges) {
     const of = (what: string) => events.filter((event) => event.what === what && event.return === id);
     const units = (what: string) => sum(of(what), (event) => event.units ?? 0);
-    const value = (what: string) => sum(of(what), (event) => event.netMinor ?? 0);
-    const soldMinor = value("added") - value("removed");
+    const soldMinor = exchangeOf(order, id).minor;
     if (soldMinor > 0 && units("refunded") < units("requested")) return;
-    kept += Math.min(soldMinor, value("refunded"));
+    kept += Math.min(
+      soldMinor,
+      sum(of("refunded"), (event) => event.netMinor ?? 0),
+    );
   }
   const total = ({ money }: Count) => sum(together, (name) => money[name] ?? 0);
   const cents = (rows.refunds ?? []).length;

@@ -287,14 +287,18 @@ export function openReturn(
   const index = order.returns.length;
   order.returns.push(request);
   for (const item of asked) request.items.push(...itemsOf(order, item));
-  for (const { lineIndex, quantity: units, fulfillment, reason } of request.items) {
+  for (const item of request.items) {
+    const { lineIndex, quantity: units, fulfillment } = item;
     if (lineIndex === null) continue;
-    const handle = reason === null ? null : (REASONS[reason]?.handle ?? null);
-    const of = { return: index, fulfillment: fulfillment[0], reason: handle };
+    const of = { return: index, fulfillment: fulfillment[0], reason: handleOf(item) };
     tell(order, { what: "requested", at, line: lineIndex, units, ...of });
   }
   if (approved) approveReturn(order, index, at);
   return request;
+}
+
+function handleOf({ reason }: ReturnItem): string | null {
+  return reason === null ? null : (REASONS[reason]?.handle ?? null);
 }
 
 /** A return item belongs to one fulfilment: units of several fulfilments make several items. */
@@ -403,7 +407,7 @@ function setProcessed(order: WorldOrder, index: number, place: number, processed
   const units = processed - item.processed;
   item.processed = processed;
   if (units === 0 || item.lineIndex === null) return;
-  const of = { return: index, fulfillment: item.fulfillment[0] };
+  const of = { return: index, fulfillment: item.fulfillment[0], reason: handleOf(item) };
   tell(order, { what: "processed", at, line: item.lineIndex, units, ...of });
 }
 
@@ -470,11 +474,10 @@ export function shrinkReturn(
 ): void {
   const sales = less.exchanges.flatMap(({ exchange, units }) => withdraw(order, index, at, exchange, units));
   for (const { item, units } of less.items) {
-    const { lineIndex, fulfillment, reason } = item;
+    const { lineIndex, fulfillment } = item;
     if (lineIndex === null) continue;
     item.quantity -= units;
-    const handle = reason === null ? null : (REASONS[reason]?.handle ?? null);
-    const of = { return: index, fulfillment: fulfillment[0], reason: handle };
+    const of = { return: index, fulfillment: fulfillment[0], reason: handleOf(item) };
     tell(order, { what: "requested", at, line: lineIndex, units: -units, ...of });
     if (order.returnSales === "approval") sales.push(restore(order, lineIndex, units));
   }

@@ -9,6 +9,7 @@ type Reversal = {
   /** Without tax; above 0 is taken back. */
   minor: number;
   addedUnits: number;
+  addedMinor: number;
   /** The ledger does not say how many units. */
   isUncounted: boolean;
 };
@@ -28,8 +29,6 @@ export type LineLedger = {
 /** The units and money of an order, by its sales agreements. */
 export type Ledger = {
   lines: Map<string, LineLedger>;
-  /** By return: units sold in exchange and their value, without tax. */
-  exchanges: Map<string, { units: number; minor: number }>;
   /** By refund: amounts besides its lines, without tax. */
   adjustments: Map<string, number>;
 };
@@ -58,7 +57,7 @@ export function readLedger(
   oddities.repeatedEntries = agreements.length - entries.length + sales.length - knownSales.length;
   if (!entries.some(({ kind }) => kind === "order")) return { ledger: null, oddities };
   const salesByEntry = Map.groupBy(knownSales, (sale) => sale.agreementId);
-  const ledger: Ledger = { lines: new Map(), exchanges: new Map(), adjustments: new Map() };
+  const ledger: Ledger = { lines: new Map(), adjustments: new Map() };
   const valueOf = ({ amount, tax }: SaleRecord): number =>
     currencyCode === null ? 0 : minorOf(amount, currencyCode) - minorOf(tax, currencyCode);
   for (const entry of entries.toSorted(compareEntries)) {
@@ -135,14 +134,7 @@ function book(ledger: Ledger, { id, kind, about, at }: AgreementRecord, lineId: 
     line.soldMinor += netMinor;
   } else if (kind === "refund" || kind === "return") {
     const by = kind === "return" ? "exchange" : "edit";
-    const exchanged = reverse(line, { key: about ?? id, at, by, change }, sum);
-    line.soldMinor += exchanged.minor;
-    if (kind === "return") {
-      const exchange = ledger.exchanges.get(about ?? id) ?? { units: 0, minor: 0 };
-      ledger.exchanges.set(about ?? id, exchange);
-      exchange.units += exchanged.units;
-      exchange.minor += exchanged.minor;
-    }
+    line.soldMinor += reverse(line, { key: about ?? id, at, by, change }, sum);
   } else {
     line.soldMinor += netMinor;
     change(netUnits, "edit");
@@ -151,7 +143,7 @@ function book(ledger: Ledger, { id, kind, about, at }: AgreementRecord, lineId: 
 
 /**
  * Units that a refund or a return takes back, and those that it sells. A ledger is append-only: if a return is canceled or
- * changed, a later entry reverses an earlier one. Returns the units sold in exchange.
+ * changed, a later entry reverses an earlier one. Returns the value sold in exchange.
  */
 function reverse(
   line: LineLedger,
@@ -162,42 +154,73 @@ function reverse(
     change: (units: number, by: LineChange["by"]) => void;
   },
   { soldUnits, soldMinor, takenUnits, takenMinor, isUncounted }: Movement,
-): { units: number; minor: number } {
+): number {
   const { key, at, by, change } = entry;
-  const reversal = line.reversals.get(key) ?? { units: 0, minor: 0, addedUnits: 0, isUncounted: false };
+  const nothing = { units: 0, minor: 0, addedUnits: 0, addedMinor: 0, isUncounted: false };
+  const reversal = line.reversals.get(key) ?? nothing;
   line.reversals.set(key, reversal);
   const restoredUnits = Math.min(soldUnits, reversal.units);
   const restoredMinor = partOf(soldMinor, restoredUnits, soldUnits);
   const withdrawnUnits = Math.min(takenUnits, reversal.addedUnits);
   const withdrawnMinor = partOf(takenMinor, withdrawnUnits, takenUnits);
   const reversedUnits = takenUnits - withdrawnUnits - restoredUnits;
+  const addedMinor = soldMinor - restoredMinor - withdrawnMinor;
   if (reversedUnits !== 0) line.booked.push({ reversedAt: at, units: reversedUnits });
   reversal.units += reversedUnits;
   reversal.minor += takenMinor - withdrawnMinor - restoredMinor;
   reversal.addedUnits += soldUnits - restoredUnits - withdrawnUnits;
+  reversal.addedMinor += addedMinor;
   reversal.isUncounted ||= isUncounted;
   change(soldUnits - restoredUnits, by);
   change(-withdrawnUnits, by);
-  return {
-    units: soldUnits - restoredUnits - withdrawnUnits,
-    minor: soldMinor - restoredMinor - withdrawnMinor,
-  };
+  return addedMinor;
+}
+
+/** By return: units sold in exchange and their value, without tax. */
+type Exchanges = ReadonlyMap<string, { units: number; minor: number }>;
+
+/** M23: without units that an order edit or, `canceledUnits` by line, a refund took off before they were sent. */
+export function exchangesOf(lines: Ledger["lines"], canceledUnits: ReadonlyMap<string, number>): Exchanges {
+  const exchanges = new Map<string, { units: number; minor: number }>();
+  for (const [lineId, line] of lines) {
+    const lessUnits = unitsLess(line, canceledUnits.get(lineId) ?? 0);
+    for (const [returnId, { addedUnits, addedMinor }] of line.reversals) {
+      const units = Math.max(0, addedUnits - lessUnits);
+      const exchange = exchanges.get(returnId) ?? { units: 0, minor: 0 };
+      exchanges.set(returnId, exchange);
+      exchange.units += units;
+      exchange.minor += partOf(addedMinor, units, addedUnits);
+    }
+  }
+  return exchanges;
+}
+
+/** Units taken off a line beyond those that it has from elsewhere than from exchanges. */
+function unitsLess({ placedUnits, changes }: LineLedger, canceledUnits: number): number {
+  const edits = changes.filter(({ by }) => by === "edit").map(({ units }) => units);
+  let otherUnits = placedUnits;
+  let lessUnits = 0;
+  for (const units of [...edits, -canceledUnits]) {
+    otherUnits += units;
+    lessUnits += Math.max(0, -otherUnits);
+    otherUnits = Math.max(0, otherUnits);
+  }
+  return lessUnits;
 }
 
 /**
  * The value of returned units kept by exchanges, by return and line, which was not refunded. For a more expensive exchange it is
- * the full value.
+ * the full value. Of equal remainders, the line of the smaller id takes the minor unit, whatever the order of the sales.
  */
-export function keptByExchanges({ lines, exchanges }: Ledger): Map<string, number> {
+export function keptByExchanges(lines: Ledger["lines"], exchanges: Exchanges): Map<string, number> {
   const kept = new Map<string, number>();
+  const byId = [...lines].toSorted(([left], [right]) => compareGids(left, right));
   for (const [returnId, { minor }] of exchanges) {
-    const values = [...lines.values()].map(({ reversals }) =>
-      Math.max(0, reversals.get(returnId)?.minor ?? 0),
-    );
+    if (minor <= 0) continue;
+    const values = byId.map(([, { reversals }]) => Math.max(0, reversals.get(returnId)?.minor ?? 0));
     const returnedMinor = values.reduce((sum, value) => sum + value, 0);
-    const parts = splitMinor(Math.max(0, Math.min(minor, returnedMinor)), values);
-    for (const [index, lineId] of [...lines.keys()].entries())
-      kept.set(keptKey(returnId, lineId), parts[index] ?? 0);
+    const parts = splitMinor(Math.min(minor, returnedMinor), values);
+    for (const [index, [lineId]] of byId.entries()) kept.set(keptKey(returnId, lineId), parts[index] ?? 0);
   }
   return kept;
 }

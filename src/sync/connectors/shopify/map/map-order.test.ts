@@ -132,9 +132,10 @@ function returnLine(id: number, values: Partial<ReturnLineRecord>): ReturnLineRe
 
 test("M8: several return items of one line add up and carry the reason with the most units", () => {
   const returnLines = [
-    returnLine(1, { quantity: 2, processedQuantity: 1, reason: "style" }),
-    returnLine(2, { quantity: 1, processedQuantity: null, reason: "defective" }),
-    returnLine(3, { quantity: 2, processedQuantity: 0, reason: "defective" }),
+    returnLine(1, { quantity: 2, processedQuantity: 2, reason: "style" }),
+    returnLine(2, { quantity: 1, processedQuantity: null, reason: "style" }),
+    returnLine(3, { quantity: 1, reason: "defective" }),
+    returnLine(4, { quantity: 2, processedQuantity: 2, reason: "defective" }),
   ];
   const { returns } = mapOrder(order({ returns: [RETURN], returnLines }), "EUR").part;
   assert.deepEqual(returns, [
@@ -142,8 +143,8 @@ test("M8: several return items of one line add up and carry the reason with the 
       returnId: RETURN.id,
       lineId: LINE.id,
       status: "CLOSED",
-      units: 5,
-      processedUnits: 1,
+      units: 6,
+      processedUnits: 5,
       requestedAt: RETURN.createdAt,
       closedAt: RETURN.closedAt,
       reason: "defective",
@@ -151,6 +152,19 @@ test("M8: several return items of one line add up and carry the reason with the 
       keptMinor: 0,
     },
   ]);
+});
+
+test("M8: units of a return that did not come back do not decide its reason", () => {
+  const returnLines = [
+    returnLine(1, { quantity: 2, processedQuantity: 0, reason: "style" }),
+    returnLine(2, { quantity: 1, processedQuantity: 1, reason: "defective" }),
+  ];
+  const reasonOf = (status: "OPEN" | "CLOSED", lines: ReturnLineRecord[]) =>
+    mapOrder(order({ returns: [{ ...RETURN, status }], returnLines: lines }), "EUR").part.returns[0]?.reason;
+  assert.equal(reasonOf("CLOSED", returnLines), "defective");
+  assert.equal(reasonOf("OPEN", returnLines), "style", "until it is closed, all are on their way");
+  const none = returnLines.map((row) => ({ ...row, processedQuantity: 0 }));
+  assert.equal(reasonOf("CLOSED", none), "style");
 });
 
 test("M8: of return items with equally many units the one with the smaller id gives the reason", () => {

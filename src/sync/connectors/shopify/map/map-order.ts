@@ -1,10 +1,16 @@
-import type { DocumentAmountRefund, DocumentLine, DocumentReturn } from "../../../../metrics/order.ts";
+import type {
+  DocumentAmountRefund,
+  DocumentLine,
+  DocumentRefund,
+  DocumentReturn,
+} from "../../../../metrics/order.ts";
 import type { OrderRecordRow, ProductRecordRow } from "../../../../store/queries/sync-record.ts";
 import type { DocumentPart } from "../../../document-merge.ts";
 import { minorOf } from "../../shared/money.ts";
 import type { ProductRecord, SourceProduct, VariantRecord } from "../../shared/map-product.ts";
 import { compareGids } from "../../shared/text.ts";
-import { keptByExchanges, keptKey, NO_ODDITIES, readLedger, type Ledger } from "./ledger.ts";
+import { exchangesOf, keptByExchanges, keptKey, NO_ODDITIES, readLedger } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import { mapRefunds } from "./map-refunds.ts";
 import type {
   AgreementRecord,
@@ -66,14 +72,21 @@ export function mapOrder(sourceOrder: ShopifyOrder, currencyCode: string): Mappe
   const isForeign = order.currencyCode !== currencyCode;
   const money = isForeign ? null : { currencyCode, taxesIncluded: order.taxesIncluded };
   const { ledger, oddities } = readLedger(sourceOrder, isForeign ? null : currencyCode);
-  const kept = ledger === null ? new Map<string, number>() : keptByExchanges(ledger);
   const lines = mapLines(sourceOrder, ledger, isForeign ? null : currencyCode);
-  const returns = mapReturns(sourceOrder.returns, returnLines).map((row) => ({
+  const returned = mapReturns(sourceOrder.returns, returnLines);
+  const refundsWith = (kept: ReadonlyMap<string, number>) =>
+    mapRefunds(sourceOrder, { ledger, kept, money, returns: returned });
+  // The units of refunds do not depend on what exchanges keep, but exchanges on which units were not sent.
+  const unpaid = refundsWith(new Map());
+  const booked: Ledger["lines"] = ledger?.lines ?? new Map();
+  const exchanges = exchangesOf(booked, canceledUnits(unpaid.refunds));
+  const kept = keptByExchanges(booked, exchanges);
+  const mapped = kept.size === 0 ? unpaid : refundsWith(kept);
+  const returns = returned.map((row) => ({
     ...row,
-    exchangedUnits: ledger?.exchanges.get(row.returnId)?.units ?? 0,
+    exchangedUnits: exchanges.get(row.returnId)?.units ?? 0,
     keptMinor: kept.get(keptKey(row.returnId, row.lineId)) ?? 0,
   }));
-  const mapped = mapRefunds(sourceOrder, { ledger, kept, money, returns });
   const selling = sourceOrder.lines.filter((_, index) => lines[index]?.giftCard === false);
   const trackings = sourceOrder.trackings.flatMap(({ returnId, trackingNumbers }) =>
     trackingNumbers.map((trackingNumber) => ({ returnId, trackingNumber })),
@@ -107,6 +120,15 @@ export function mapOrder(sourceOrder: ShopifyOrder, currencyCode: string): Mappe
         .map((line) => `${order.name} ${line.title}`.trim()),
     },
   };
+}
+
+/** By line. */
+function canceledUnits(refunds: readonly DocumentRefund[]): Map<string, number> {
+  const canceled = new Map<string, number>();
+  for (const { lineId, restockType, units } of refunds) {
+    if (restockType === "CANCEL") canceled.set(lineId, (canceled.get(lineId) ?? 0) + units);
+  }
+  return canceled;
 }
 
 /** By the platform's definitions `quantity − currentQuantity` is the number of removed and returned units. */
@@ -192,7 +214,7 @@ function mapReturns(
       processedUnits: processedUnitsOf(request, rows),
       requestedAt: request.createdAt,
       closedAt: request.closedAt,
-      reason: reasonOfMost(rows),
+      reason: reasonOfMost(request, rows),
     }));
   });
 }
@@ -203,14 +225,18 @@ function processedUnitsOf({ status }: ReturnRecord, rows: readonly ReturnLineRec
   return rows.reduce((sum, row) => sum + (row.processedQuantity ?? 0), 0);
 }
 
-/** M8: the reason with the most units, ties to the one of the smallest id: units of several shipments are several rows. */
-function reasonOfMost(rows: readonly ReturnLineRecord[]): string | null {
+/**
+ * M8: the reason with the most units, ties to the one of the smallest id: units of several shipments are several rows. Once any
+ * are processed, only those count: the others did not come back.
+ */
+function reasonOfMost(request: ReturnRecord, rows: readonly ReturnLineRecord[]): string | null {
   const byReason = Map.groupBy(
     rows.toSorted((left, right) => compareGids(left.id, right.id)),
     ({ reason }) => reason,
   );
+  const areProcessed = (processedUnitsOf(request, rows) ?? 0) > 0;
   const unitsOf = (same: readonly ReturnLineRecord[]): number =>
-    same.reduce((sum, { quantity }) => sum + quantity, 0);
+    same.reduce((sum, row) => sum + (areProcessed ? (row.processedQuantity ?? 0) : row.quantity), 0);
   const [most] = [...byReason].toSorted(([, left], [, right]) => unitsOf(right) - unitsOf(left));
   return most?.[0] ?? null;
 }
