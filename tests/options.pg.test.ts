@@ -5,6 +5,7 @@ import { createStore } from "./support/import-store.ts";
 import { post, toolCall, toolError, toolText } from "./support/mcp.ts";
 import { service } from "./support/shared-service.ts";
 import type { ReportBreakdown } from "../src/contract/report.ts";
+import type { ReportFit } from "../src/contract/report-sections.ts";
 
 const RANGE = { start_month: "2026-01", end_month: "2026-01" };
 
@@ -109,6 +110,25 @@ test("M22: with any names of options, rows sum up and names are found as written
   );
 });
 
+test("M22: the 20 values with the most units have a row, also where every unit has a value", async () => {
+  const values = Array.from({ length: 21 }, (_, size): [string, string] => ["Size", String(size + 30)]);
+  for (const [options, last] of [
+    [values, ["49"]],
+    [
+      [...values, ["Colour", "Red"]],
+      ["49", ""],
+    ],
+  ] as const) {
+    const { ask } = await storeOf(options);
+    for (const order of [{}, { breakdownOrder: "sold_units" }]) {
+      const { rows } = await ask("option:size", order);
+      const keys = rows.map(({ key }) => key);
+      assert.deepEqual([keys.length, ...keys.slice(19)], [20 + last.length, ...last, "other"]);
+      assert.equal(rows.at(-1)?.sold_units, 1);
+    }
+  }
+});
+
 test("M22: of five thousand values the 20 with the most units are listed, and the rest adds up", async () => {
   const values = Array.from({ length: 5000 }, (_, index): [string, string] => ["Size", `value ${index}`]);
   const { ask } = await storeOf([...values, ["Colour", "Red"]]);
@@ -119,4 +139,41 @@ test("M22: of five thousand values the 20 with the most units are listed, and th
     for (const by of ["sku", "product"]) await ask(by, selection);
     await ask("product", { ...selection, reportSection: "bridge" });
   }
+});
+
+test("M22: a size beyond the 60 that are listed is a sibling of these", async () => {
+  const sizes = Array.from({ length: 61 }, (_, place) => String(place + 10));
+  const rare = "70";
+  const orderOf = (size: string) => ({ order_id: `o${size}`, line_id: "1" });
+  const files: StoreFiles = {
+    products: [{ product_id: "p1", title: "Jeans" }],
+    variants: sizes.map((size) => ({
+      variant_id: `v${size}`,
+      product_id: "p1",
+      option1_name: "Size",
+      option1_value: size,
+    })),
+    order_lines: sizes.map((size) => ({
+      ...orderOf(size),
+      ordered_at: "2026-01-05T12:00:00Z",
+      variant_id: `v${size}`,
+      units: size === rare ? 1 : 2,
+    })),
+    returns: [
+      {
+        ...orderOf(rare),
+        return_id: "r1",
+        status: "CLOSED",
+        units: 1,
+        closed_at: "2026-01-15T12:00:00Z",
+        reason: "too_small",
+      },
+    ],
+  };
+  const tenant = await createStore(service, { asOf: "2026-06-01T00:00:00Z", files });
+  const params = { ...RANGE, reportSection: "fit", product_gid: "gid://import/Product/p1" };
+  const { fit } = (await tenant.ask("/api/v1/report", params)).json().data as unknown as { fit: ReportFit };
+  assert.deepEqual([fit.sizes.length, fit.sizes.some(({ size }) => size === rare)], [60, false]);
+  // Without other products u = 0.25, so m = (1 + 5) ÷ (1 + 20).
+  for (const { too_small: tooSmall } of fit.sizes) assert.equal(tooSmall?.share, 0.285714);
 });

@@ -7,7 +7,6 @@ import { compareSizes } from "../metrics/size-order.ts";
 import { rate, signedChange, wilsonInterval } from "../metrics/rate.ts";
 import { loadBreakdown } from "../store/queries/report-breakdown.ts";
 import type {
-  BreakdownAnswer,
   BreakdownBy,
   BreakdownFigures,
   BreakdownOrder,
@@ -87,7 +86,7 @@ export async function requestBreakdown(
         key: "other",
         label: "Everything else",
         selector: null,
-        ...presentFigures(restOf(answer), money, ownEffect),
+        ...presentFigures(restOf(answer.total, rows), money, ownEffect),
         excess_return_cost: null,
         return_rate_change: null,
         top_reason: null,
@@ -99,13 +98,11 @@ export async function requestBreakdown(
   };
 }
 
-/** M22: in the requested order, else sizes in ascending order and then other values by sold units; units without a value last. */
+/** M22: the first values in the requested order, else sizes ascending and then other values; units without a value last. */
 function ofOption(rows: readonly BreakdownRow[], order: BreakdownOrder | undefined): BreakdownRow[] {
-  return rows.toSorted(
-    (left, right) =>
-      Number(left.key === "") - Number(right.key === "") ||
-      (order === undefined ? compareSizes(left.key, right.key) : 0),
-  );
+  const values = rows.filter(({ key }) => key !== "").slice(0, ROWS);
+  if (order === undefined) values.sort((left, right) => compareSizes(left.key, right.key));
+  return [...values, ...rows.filter(({ key }) => key === "")];
 }
 
 /** M6: null where nothing was sold. */
@@ -128,7 +125,7 @@ function topReason({ reasons, returned_units: returnedUnits }: BreakdownRow) {
 }
 
 /** The total minus the rows: further keys, and lines without one. */
-function restOf({ total, rows }: BreakdownAnswer): BreakdownFigures {
+function restOf(total: BreakdownFigures, rows: readonly BreakdownRow[]): BreakdownFigures {
   const rest = { ...total };
   for (const row of rows) {
     for (const measure of Object.keys(rest) as (keyof BreakdownFigures)[]) rest[measure] -= row[measure];

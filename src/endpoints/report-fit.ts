@@ -51,13 +51,14 @@ function presentFit(option: string, figures: FitFigures): ReportFit {
       (left, right) =>
         Number(left.size === "") - Number(right.size === "") || compareSizes(left.size, right.size),
     );
-  const ofSizes = sizes.filter(({ size }) => size !== "");
+  const isSize = ({ size }: (typeof sizes)[number]): boolean => size !== "";
+  const ofSizes = sizes.filter(isSize);
   const others = countsOf(
     figures.others.find(
       ({ entity_kind: kind, returns }) => kind !== "workspace" && returns >= ENOUGH_RETURNS,
     ) ?? figures.others.find(({ entity_kind: kind }) => kind === "workspace"),
   );
-  const fits = fitOfSizes(ofSizes.map(countsOf), others);
+  const fits = fitOfSizes(ofSizes.map(countsOf), others, figures.sizes.filter(isSize).map(countsOf));
   const usual = usualShares(others);
   const labels = ofSizes.map(({ size, label }) => label ?? size);
   return {

@@ -30,10 +30,14 @@ export function usualShares({
   return { tooSmall: share(tooSmall), tooLarge: share(tooLarge) };
 }
 
-/** The fit of each of a product's sizes, in their order, and of all of them together. */
-export function fitOfSizes(sizes: readonly FitCounts[], others: FitCounts): { sizes: Fit[]; whole: Fit } {
+/** The fit of each of a product's sizes, in their order, and of all of them together; `every`: its sizes, if these are but some. */
+export function fitOfSizes(
+  sizes: readonly FitCounts[],
+  others: FitCounts,
+  every: readonly FitCounts[] = sizes,
+): { sizes: Fit[]; whole: Fit } {
   const usual = usualShares(others);
-  const all = sizes.reduce(
+  const all = every.reduce(
     (sum, size) => ({
       returns: sum.returns + size.returns,
       tooSmall: sum.tooSmall + size.tooSmall,

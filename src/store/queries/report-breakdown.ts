@@ -78,7 +78,7 @@ export type BreakdownRow = BreakdownFigures & {
 };
 
 /** `rows`: the first of the order; `total`: the whole selection, including lines without a key. */
-export type BreakdownAnswer = { total: BreakdownFigures; rows: BreakdownRow[] };
+type BreakdownAnswer = { total: BreakdownFigures; rows: BreakdownRow[] };
 
 const MEASURES = [
   "sold_units",
