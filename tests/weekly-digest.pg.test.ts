@@ -13,6 +13,7 @@ import { userName } from "../src/lib/user-name.ts";
 import { actAs, auditOf } from "./support/scene.ts";
 import { useChromium } from "./support/chromium.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
+import { createStore } from "./support/import-store.ts";
 import { mailPart, startMailServer } from "./support/mail-server.ts";
 import type { Mail } from "./support/mail-server.ts";
 import { openOperations } from "./support/operations.ts";
@@ -187,6 +188,8 @@ test("a digest is sent once a week whatever the number of workers, with the over
     );
   }
   assert.doesNotMatch(markup, /<script|<img|<link|url\(/u);
+  const links = [...markup.matchAll(/href="([^"]*)"/gu)].map(([, href = ""]) => href);
+  assert.ok(links.length > 2 && links.every((href) => href.startsWith(`${ORIGIN}/`)), links.join(" "));
   const text = mailPart(digest, "text/plain");
   assert.match(text, /PROBLEMS\r?\n\r?\n\S.*\(all its SKUs|PROBLEMS\r?\n\r?\nGlow/u);
   assert.doesNotMatch(text, /[<>]|&\w+;|undefined|null/u);
@@ -214,6 +217,19 @@ test("a digest is sent once a week whatever the number of workers, with the over
   );
   assert.ok(!demo.service.logs.some((line) => /digest\?link=/u.test(line)), "no link is in a log");
   await demo.service.database.query("delete from weekly_digest");
+});
+
+test("a month without sales has no return rate", async () => {
+  const order = { order_id: "o1", line_id: "1", ordered_at: "2026-05-03T10:00:00Z", sku: "LAMP", units: 8 };
+  const files = { order_lines: [order] };
+  const tenant = await createStore(demo.service, { asOf: "2026-07-15T00:00:00Z", files });
+  await setRole(demo.service.database, tenant, viewer, "viewer");
+  await subscribe(viewer, { by: tenant });
+  await send(later(0));
+  const [digest = assert.fail()] = mail.mails;
+  const text = mailPart(digest, "text/plain");
+  assert.match(text, /^Apr 2026 {2}– nothing was sold\r?\nMay 2026 {5}0\.0 %\r?$/mu);
+  assert.match(mailPart(digest, "text/html"), /– <small>nothing was sold<\/small>/u);
 });
 
 test("an unconfirmed address gets at most ten mails a day, and so do a member's addresses together", async () => {

@@ -1,6 +1,7 @@
 import { billingEndText } from "../../alerts/billing-end.ts";
+import { rateFigure } from "../../console/charts/rates.ts";
 import { figure } from "../../console/figure.ts";
-import { instant, month, percent } from "../../console/format.ts";
+import { instant, month } from "../../console/format.ts";
 import type { OverviewData } from "../../console/pages/overview.ts";
 import type { PageCall } from "../../console/page.ts";
 import { problemParts } from "../../console/problems.ts";
@@ -45,7 +46,8 @@ export function digestMail(
   return {
     subject: `${parts.title}: ${found}`,
     text: `${textBody(parts)}\n`,
-    html: page(parts.title, htmlBody(parts)),
+    // Its parts are those of a page, whose links need no host.
+    html: page(parts.title, htmlBody(parts)).replaceAll('href="/', `href="${call.origin}/`),
   };
 }
 
@@ -179,8 +181,8 @@ function textBody({
 function monthsOf({ trend }: OverviewData) {
   const rows = (trend.body.data.trend ?? []).map(({ return_rate: rate, is_complete: isDone }, index) => ({
     label: figure(trend, `trend/${index}/cohort_month`, month),
-    text: figure(trend, `trend/${index}/return_rate`, percent, "nothing sold"),
-    rate: rate ?? 0,
+    text: rateFigure(trend, `trend/${index}`),
+    rate,
     isDone: isDone !== false,
   }));
   const months = rows.filter(({ isDone }) => isDone).slice(-SHOWN_MONTHS);
