@@ -1,4 +1,5 @@
--- GET /api/v1/leaderboards/return-cost: M13, the whole ranking; the API shows its first `limit` rows. Excess cost is left out.
+-- GET /api/v1/leaderboards/return-cost: M13, the whole ranking; the API shows its first `limit` rows. Excess cost is left out. A vendor
+-- selects lines here; in the API it filters rows.
 select row_number() over (order by f.total_cost_amount desc, f.sku) as rank, f.*
   from (
     select f.sku,

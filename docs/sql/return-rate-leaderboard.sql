@@ -1,5 +1,6 @@
 -- GET /api/v1/leaderboards/return-rate: M12, the whole ranking; the API shows its first `limit` rows. Months are the newest that
--- is complete for the primary window, or the twelve that end with it. Intervals and excess cost are left out.
+-- is complete for the primary window, or the twelve that end with it. Intervals and excess cost are left out. A vendor selects lines
+-- here; in the API it filters rows.
 with ranked_months as (
   select date_trunc('month', getvariable('as_of') - getvariable('primary_window_days')) - interval 1 month as last_month
 )
