@@ -7,7 +7,7 @@ import type { StoreEvidence } from "../src/metrics/early-warning.ts";
 import { dayFromText, dayToText } from "../src/lib/month.ts";
 import { createStore } from "./support/import-store.ts";
 import { service } from "./support/shared-service.ts";
-import { changeWorkspace } from "./support/tenants.ts";
+import { changeWorkspace, insertRows } from "./support/tenants.ts";
 
 const FIRST_DAY = dayFromText("2025-03-01") as number;
 const BATCH_DAY = dayFromText("2026-02-10") as number;
@@ -155,6 +155,29 @@ test("M16: the spike of the month names the early warning", async () => {
   const named = spikes.filter(({ metadata }) => metadata["early_warning_on"] === early.metadata["as_of"]);
   assert.ok(named.length > 0, JSON.stringify(spikes));
   assert.match(named[0]?.body ?? "", / An early warning was given on \d+ [A-Z][a-z]{2} 2026\.$/u);
+});
+
+test("M17: alerts of one problem have one start, also that of an entity that warns again after a pause", async () => {
+  const day = dayFromText("2026-04-24") as number;
+  const early = async (): Promise<Alert[]> =>
+    (await warnings()).filter(({ metadata }) => metadata["kind"] === "early_warning");
+  const [first] = (await early()) as [Alert];
+  const { episode_id, started_on: start } = first.metadata;
+  const paused = dayToText(day - 46);
+  assert.ok(String(start) < paused);
+  await service.database.query(
+    "update warning_episode set started_on = $3, latest_on = $3 where shop_key = $1 and episode_id = $2",
+    [tenant.shopKey, episode_id, paused],
+  );
+  // Another entity of the problem went on.
+  const other = { shop_key: tenant.shopKey, entity_kind: "family", entity_key: "Other lamps", episode_id };
+  const state = { started_on: paused, latest_on: dayToText(day - 1), is_announced: false, has_warned: true };
+  await insertRows(service.database, "warning_episode", [{ ...other, ...state }]);
+  await evaluateAt(day);
+  const again = (await early()).filter(({ metadata }) => metadata["as_of"] === dayToText(day));
+  assert.ok(again.length > 0);
+  for (const { metadata } of again)
+    assert.deepEqual([metadata["episode_id"], metadata["started_on"]], [episode_id, start]);
 });
 
 test("an as-of day is evaluated once per data version", async () => {

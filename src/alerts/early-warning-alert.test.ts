@@ -34,7 +34,7 @@ const DETAILS: WarningDetailsRow = {
 };
 const SETTINGS = {
   asOfDay: dayFromText("2026-09-09") as number,
-  startedDay: dayFromText("2026-09-09") as number,
+  startedOn: "2026-09-09",
   currencyCode: "USD",
 };
 
@@ -47,7 +47,7 @@ test("M17: the alert has the entity, since when, returned and expected numbers, 
       "Brass lamp comes back more than before: 7 of 36 order lines ordered since 29 Aug 2026, 0.4 expected by 9 Sep 2026",
     body:
       "7 of 36 order lines (40 units) ordered from 29 Aug 2026 to 9 Sep 2026 have already come back, from 6 orders; at the " +
-      "usual rate, 0.4 would have come back by 9 Sep 2026. Most of the excess comes from LMP53-BRASS. The reason given most often " +
+      "usual rate, 0.4 would have come back by 9 Sep 2026. Much of the excess comes from LMP53-BRASS. The reason given most often " +
       "is DEFECTIVE, for 37.5 % of the returned units. Refunds and labels so far: 425.50 USD. To see why, request the " +
       "report with product_gid=gid://import/Product/700053, start_month=2026-08, end_month=2026-09, " +
       "include_incomplete=true, reportSection=reasons.",
@@ -96,7 +96,7 @@ test("M17: without a stated reason none is given, and groups are named as such",
   );
   assert.equal(alert.metadata["top_reason"], null);
   assert.match(alert.title, /^The family Lighting comes back more/u);
-  assert.doesNotMatch(alert.body ?? "", /reason given most|Most of the/u);
+  assert.doesNotMatch(alert.body ?? "", /reason given most|Much of the/u);
   assert.deepEqual(
     [alert.metadata["product_group_type"], alert.metadata["product_group_key"]],
     ["family", "Lighting"],
@@ -111,7 +111,7 @@ test("a part that is a product has its title, or its id if it has none", () => {
     DETAILS,
     SETTINGS,
   );
-  assert.match(body ?? "", / Most of the excess comes from Steel lamp, gid:\/\/import\/Product\/9\. /u);
+  assert.match(body ?? "", / Much of the excess comes from Steel lamp, gid:\/\/import\/Product\/9\. /u);
   assert.deepEqual(metadata["parts"], [
     { product_gid: ids[0], label: "Steel lamp", excess_lines: 3 },
     { product_gid: ids[1], label: ids[1], excess_lines: 3 },

@@ -15,7 +15,7 @@ const CRITICAL_EXCESS_LINES = 10;
 export function earlyWarningAlert(
   warning: AnnouncedWarning,
   details: WarningDetailsRow,
-  { asOfDay, startedDay, currencyCode }: { asOfDay: number; startedDay: number; currencyCode: string },
+  { asOfDay, startedOn, currencyCode }: { asOfDay: number; startedOn: string; currencyCode: string },
 ): AlertDraft {
   const exponent = currencyExponent(currencyCode);
   const costMinor = details.refund_minor + details.label_minor;
@@ -47,7 +47,7 @@ export function earlyWarningAlert(
     metadata: {
       kind: "early_warning",
       episode_id: warning.episodeId,
-      started_on: dayToText(startedDay),
+      started_on: startedOn,
       state: "open",
       ...selector,
       as_of: dayToText(asOfDay),
@@ -105,7 +105,7 @@ function requestText(
 function partsText({ parts }: EarlyWarning, details: WarningDetailsRow): string {
   if (parts.length === 0) return "";
   const names = parts.slice(0, 3).map((part) => partName(part, details));
-  return `Most of the excess comes from ${names.join(", ")}.`;
+  return `Much of the excess comes from ${names.join(", ")}.`;
 }
 
 function partName(

@@ -8,15 +8,15 @@ type Entity = Omit<WarnedEntity, "title">;
 /** An alert's episode: the problem that it announces, or another month or part of one. */
 type Episode = { episode_id: string; started_on: string; state: "open" };
 
-/** The episode of a spike: that of the preceding early warning, or of its entity's spike a month before; otherwise a new one. */
+/** The episode of a spike: that of its entity's early warning, or of its spike a month before, if it is open; otherwise a new one. */
 export function episodeOfSpike(
-  entity: Entity,
+  { episodeId, ...entity }: Entity & { episodeId: string | null },
   cohortMonth: number,
-  { open, warned }: { open: readonly OpenEpisodeRow[]; warned: string | null },
+  open: readonly OpenEpisodeRow[],
 ): Episode {
   const month = monthToText(cohortMonth);
   const known =
-    open.find((row) => row.episode_id === warned) ??
+    open.find((row) => row.episode_id === episodeId) ??
     open.find(
       (row) =>
         row.kind === "month" &&
@@ -32,7 +32,7 @@ export function episodeOfSpike(
 
 /**
  * The alerts that end episodes: of those that are open, the ones without an early warning within the gap and without a spike
- * in the newest complete month. An episode ends once.
+ * in the newest complete month, unless that is before a month of their spikes. An episode ends once.
  */
 export function alertsOfEnded(
   open: readonly OpenEpisodeRow[],
@@ -40,11 +40,16 @@ export function alertsOfEnded(
     warnedIds,
     spikes,
     asOfDay,
-  }: { warnedIds: ReadonlySet<string>; spikes: readonly AlertDraft[]; asOfDay: number },
+    newestMonth,
+  }: { warnedIds: ReadonlySet<string>; spikes: readonly AlertDraft[]; asOfDay: number; newestMonth: number },
 ): AlertDraft[] {
-  const isOn = (row: OpenEpisodeRow): boolean =>
-    warnedIds.has(row.episode_id) ||
-    (row.kind === "month" && spikes.some(({ metadata }) => holdsSelector(metadata, row.selector)));
+  const isOn = ({ episode_id: id, kind, cohort_month: month, selector }: OpenEpisodeRow): boolean =>
+    warnedIds.has(id) ||
+    spikes.some(
+      ({ metadata }) =>
+        metadata["episode_id"] === id || (kind === "month" && holdsSelector(metadata, selector)),
+    ) ||
+    (month !== null && month > monthToText(newestMonth));
   const endedOn = dayToText(asOfDay);
   return [...Map.groupBy(open, (row) => row.episode_id)].flatMap(
     ([episodeId, [first, ...others]]): AlertDraft[] => {

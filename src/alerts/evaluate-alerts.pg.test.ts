@@ -213,6 +213,78 @@ test("M16: without six earlier months of the workspace's own there is no spike",
   assert.deepEqual(await told(tenant, "return_rate_watchlist"), []);
 });
 
+/** The ends of problems, and how many alerts are of open ones. */
+async function problemsOf(tenant: StoreTenant): Promise<[ended: unknown[], open: number]> {
+  const alerts = await told(tenant, "return_rate_watchlist");
+  const open = await tenant.ask("/api/v1/alerts", { state: "open", limit: 100 });
+  const ended = alerts.filter(({ metadata }) => metadata["kind"] === "ended");
+  return [
+    ended.map(({ metadata }) => metadata["episode_id"]),
+    (open.json().data as unknown as Alert[]).length,
+  ];
+}
+
+test("M17: a problem whose early warnings are long past does not end on the day on which its month is a spike", async () => {
+  const tenant = await newTenant();
+  await importLamps(tenant);
+  const episode_id = "sku:LAMP-01:2026-05-10";
+  await insertRows(service.database, "alert", [
+    {
+      shop_key: tenant.shopKey,
+      alert_id: "early",
+      event_key: "early_warning:sku:LAMP-01:2026-05-10",
+      category: "return_rate_watchlist",
+      severity: "warning",
+      title: "LAMP-01 comes back more than before",
+      metadata: {
+        kind: "early_warning",
+        episode_id,
+        started_on: "2026-05-10",
+        state: "open",
+        sku: "LAMP-01",
+      },
+      created_at: "2026-05-10T06:00:00Z",
+    },
+  ]);
+  await insertRows(service.database, "warning_episode", [
+    {
+      shop_key: tenant.shopKey,
+      entity_kind: "sku",
+      entity_key: "LAMP-01",
+      started_on: "2026-05-10",
+      latest_on: "2026-05-16",
+      is_announced: true,
+      has_warned: true,
+      episode_id,
+    },
+  ]);
+  await evaluate(tenant);
+  assert.deepEqual(await problemsOf(tenant), [[], 21]);
+  const spikes = await told(tenant, "return_rate_watchlist");
+  const own = spikes.find(({ metadata }) => metadata["sku"] === "LAMP-01" && metadata["kind"] === "month");
+  assert.deepEqual([own?.metadata["episode_id"], own?.metadata["started_on"]], [episode_id, "2026-05-10"]);
+});
+
+test("M17: a longer window, in which the month of a spike is open again, ends no problem", async () => {
+  const tenant = await newTenant();
+  await importLamps(tenant);
+  await evaluate(tenant);
+  assert.deepEqual(await problemsOf(tenant), [[], 20]);
+  const { rows } = await service.database.query<{ data_version: string }>(
+    "select data_version from workspace where shop_key = $1",
+    [tenant.shopKey],
+  );
+  const data_version = Number(rows[0]?.data_version) + 1;
+  await changeWorkspace(service.database, tenant, { primary_window_days: 60, data_version });
+  await evaluate(tenant);
+  assert.deepEqual(await problemsOf(tenant), [[], 20]);
+  // June is complete in it, and nothing of it came back more than usual.
+  await importLamps(tenant, "2026-09-01T00:00:00Z");
+  await evaluate(tenant);
+  const [ended, open] = await problemsOf(tenant);
+  assert.deepEqual([ended.length, open], [20, 0]);
+});
+
 test("the first report announced is the newest one; later, every month that became complete", async () => {
   const tenant = await newTenant();
   const months = async () =>

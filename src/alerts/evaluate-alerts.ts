@@ -56,26 +56,27 @@ export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ wri
     await lockWorkspace(connection, shopKey);
     const settings = await loadAlertSettings(connection, shopKey);
     const asOfDay = settings.data_as_of === null ? null : dayOfInstant(settings.data_as_of.getTime());
+    const newestMonth = latestCompleteMonth(settings.primary_window_days, asOfDay);
+    const open = await listOpenEpisodes(connection, shopKey);
     const isWarningDue = asOfDay !== null && isUnseen(settings, asOfDay);
     const soldMonths = (await loadSoldMonths(connection, shopKey)).map(monthOf);
     const size = sizeOfMonths(soldMonths.map(({ soldUnits }) => soldUnits));
     const warnings = isWarningDue
-      ? await alertsOfEarlyWarnings(connection, shopKey, { settings, asOfDay, size })
+      ? await alertsOfEarlyWarnings(connection, shopKey, { settings, asOfDay, open, size })
       : [];
-    const known = await listOpenEpisodes(connection, shopKey);
-    const open = [...known, ...warnings.map(openEpisodeOf)];
     const { reports, spikes } = await alertsOfMonths(connection, shopKey, {
       settings,
-      asOfDay,
-      open,
+      newestMonth,
+      open: [...open, ...warnings.map(openEpisodeOf)],
       soldMonths,
     });
     const ended =
-      isWarningDue && known.length > 0
-        ? alertsOfEnded(known, {
+      isWarningDue && newestMonth !== null && open.length > 0
+        ? alertsOfEnded(open, {
             warnedIds: await idsOfWarned(connection, shopKey, asOfDay),
             spikes,
             asOfDay,
+            newestMonth,
           })
         : [];
     const drafts = [...ended, ...warnings, ...reports, ...spikes, ...alertsOfSources(settings, now)];
@@ -96,7 +97,13 @@ export async function replayEarlyWarnings(
   await database.transaction(async (connection) => {
     await lockWorkspace(connection, shopKey);
     const settings = await loadAlertSettings(connection, shopKey);
-    const drafts = await alertsOfEarlyWarnings(connection, shopKey, { settings, asOfDay, size: "large" });
+    const open = await listOpenEpisodes(connection, shopKey);
+    const drafts = await alertsOfEarlyWarnings(connection, shopKey, {
+      settings,
+      asOfDay,
+      open,
+      size: "large",
+    });
     await storeAlerts(connection, shopKey, drafts);
   });
 }
@@ -122,18 +129,17 @@ async function alertsOfMonths(
   shopKey: number,
   {
     settings,
-    asOfDay,
+    newestMonth,
     open,
     soldMonths,
   }: {
     settings: AlertSettingsRow;
-    asOfDay: number | null;
+    newestMonth: number | null;
     open: readonly OpenEpisodeRow[];
     soldMonths: readonly ReturnType<typeof monthOf>[];
   },
 ): Promise<{ reports: AlertDraft[]; spikes: AlertDraft[] }> {
   const { min_sold_units: minSoldUnits, primary_window_days: primaryWindowDays } = settings;
-  const newestMonth = latestCompleteMonth(primaryWindowDays, asOfDay);
   if (newestMonth === null) return { reports: [], spikes: [] };
   const complete = soldMonths.filter(({ cohortMonth }) => cohortMonth <= newestMonth);
   const firstMonth = complete[0]?.cohortMonth;
@@ -228,8 +234,14 @@ async function alertsOfEarlyWarnings(
   {
     settings,
     asOfDay,
+    open,
     size,
-  }: { settings: AlertSettingsRow; asOfDay: number; size: ReturnType<typeof sizeOfMonths> },
+  }: {
+    settings: AlertSettingsRow;
+    asOfDay: number;
+    open: readonly OpenEpisodeRow[];
+    size: ReturnType<typeof sizeOfMonths>;
+  },
 ): Promise<AlertDraft[]> {
   const horizon = horizonDays(settings.primary_window_days);
   await planForManyRows(connection, size);
@@ -242,10 +254,11 @@ async function alertsOfEarlyWarnings(
   const drafts: AlertDraft[] = [];
   for (const warning of announced) {
     const details = await detailsOf(connection, shopKey, settings, { warning, asOfDay });
-    const ofProblem = [...known, ...episodes].filter(({ episodeId }) => episodeId === warning.episodeId);
-    const startedDay = Math.min(asOfDay, ...ofProblem.map((episode) => episode.startedDay));
+    // All alerts of a problem have the start of its first.
+    const first = open.find(({ episode_id: id }) => id === warning.episodeId);
+    const startedOn = first?.started_on ?? dayToText(asOfDay);
     drafts.push(
-      earlyWarningAlert(warning, details, { asOfDay, startedDay, currencyCode: settings.currency_code }),
+      earlyWarningAlert(warning, details, { asOfDay, startedOn, currencyCode: settings.currency_code }),
     );
   }
   return drafts;

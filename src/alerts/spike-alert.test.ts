@@ -66,6 +66,22 @@ test("M17: the spike names the early warning of its month, and none of another o
   assert.deepEqual(spikeAfter("2026-07-01"), [null, ""]);
 });
 
+test("M17: a spike is of the open problem of its entity's early warning, also of one before its month", () => {
+  const episode_id = "sku:LMP53-BRASS:2026-04-28";
+  const problem = { episode_id, kind: "early_warning", title: "", cohort_month: null, selector: {} };
+  const warned = {
+    ...entity([10, 100], [40, 70]),
+    warnedDay: dayFromText("2026-04-28"),
+    episodeId: episode_id,
+  };
+  const episodeIn = (open: Parameters<typeof spikeAlert>[1]["open"]) => {
+    const { metadata } = spikeAlert(warned, { ...settings, open }) ?? assert.fail();
+    return [metadata["episode_id"], metadata["started_on"], metadata["early_warning_on"]];
+  };
+  assert.deepEqual(episodeIn([{ ...problem, started_on: "2026-04-28" }]), [episode_id, "2026-04-28", null]);
+  assert.deepEqual(episodeIn([]), ["spike:sku:LMP53-BRASS:2026-05", "2026-05-01", null]);
+});
+
 test("M16: a rate as it was before, or too few units, gives no alert", () => {
   assert.equal(spikeAlert(entity([10, 100], [10, 100]), settings), null);
   assert.notEqual(spikeAlert(entity([10, 100], [15, 20]), settings), null);

@@ -10,7 +10,7 @@ import type { WarnedEntity } from "./wording.ts";
 export type WatchedEntity = WarnedEntity & {
   /** M17: the first day of its newest episode of early warnings; null = it was never warned of. */
   warnedDay: number | null;
-  /** Of that episode. */
+  /** Of the problem of its newest early warnings. */
   episodeId: string | null;
   /** M6: the design effect, which widens the interval of its rate. */
   effect: number;
@@ -72,10 +72,7 @@ export function spikeAlert(entity: WatchedEntity, settings: SpikeSettings): Aler
       return_rate: spike.returnRate,
       baseline_rate: spike.baselineRate,
       early_warning_on: warnedOn,
-      ...episodeOfSpike(entity, spike.cohortMonth, {
-        open: settings.open,
-        warned: warnedOn === null ? null : entity.episodeId,
-      }),
+      ...episodeOfSpike(entity, spike.cohortMonth, settings.open),
     },
   };
 }
