@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import pg from "pg";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { previewRules, setRules, writtenRules } from "../src/actions/workspace/order-rules.ts";
+import { putOrderRules } from "../src/actions/workspace/queries.ts";
 import { DEFAULT_RULES, NO_RULES, ORDER_KINDS, type OrderRules } from "../src/metrics/order-rules.ts";
 import { redactOrders } from "../src/store/queries/order-document.ts";
 import type { DirectoryRow } from "../src/store/queries/workspace-directory.ts";
@@ -13,6 +15,7 @@ import { loadRules } from "../src/sync/order-rules.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { keepInOrder } from "../src/worker/upkeep.ts";
 import { csv, startImportWorkspace } from "./support/import-workspace.ts";
+import { countLockWaits } from "./support/locks.ts";
 import { openTestKeys } from "./support/secret.ts";
 import { eventually, withWorker, workerOptions } from "./support/worker.ts";
 import { use } from "./support/use.ts";
@@ -175,6 +178,25 @@ test("a worker applies saved rules; figures older than rules get the default rul
     await eventually(isApplied, "the rules are applied");
   });
   assert.equal((await preview(shopKey, DEFAULT_RULES)).now.leftOutOrders.exchange, 8);
+});
+
+test("rules that are saved while earlier ones are being applied are applied too", async (context) => {
+  const shopKey = await openStore();
+  const pool = new pg.Pool({ connectionString: shop.url, max: 1 });
+  context.after(() => pool.end());
+  await save(shopKey, { ...DEFAULT_RULES, leftOutChannels: ["pos"] });
+  const later = { ...DEFAULT_RULES, leftOutTags: ["vip"] };
+  const { applying } = await shop.database.transaction(async (connection) => {
+    await putOrderRules(connection, shopKey, later);
+    const run = { applying: applyRules(shop.database, shopKey) };
+    await eventually(async () => (await countLockWaits(pool)) > 0, "the rules are being applied");
+    return run;
+  });
+  await applying;
+  while (await applyRules(shop.database, shopKey));
+  const { now, saved } = await preview(shopKey, later);
+  assert.deepEqual(now, saved);
+  assert.deepEqual([now.leftOutOrders.tag, now.leftOutOrders.channel], [8, 0]);
 });
 
 test("redacting a customer changes no figure: the beginning of an exchange order's name is kept", async () => {

@@ -191,9 +191,11 @@ export async function applyRules(database: Database, shopKey: number, stop?: Abo
   if ((await loadRules(database, shopKey)).isApplied) return false;
   await database.transaction(async (connection) => {
     await lockWorkspace(connection, shopKey);
-    const { wanted, applied } = await loadRules(connection, shopKey);
+    const { applied } = await loadRules(connection, shopKey);
     await planForRun(connection, "large");
+    // Rules that are saved meanwhile wait: the row is locked from here on.
     await followOrderRules(connection, shopKey);
+    const { wanted } = await loadRules(connection, shopKey);
     const next = await openOrdersBetween(connection, shopKey, { rules: [applied, wanted] });
     const isSame = (document: OrderDocument): boolean =>
       isDeepStrictEqual(projectOrder(document, applied), projectOrder(document, wanted));
