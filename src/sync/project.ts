@@ -195,6 +195,8 @@ function openFactRows(
   return {
     lines,
     add: ({ orderId, orderName = null, trackings = [] }, facts) => {
+      // An order without lines does not exist any more: its name and parcels go, too.
+      if (facts.lines.length === 0) return;
       const months = new Map<string, string>();
       const monthOf = (lineId: string): string => months.get(lineId) ?? "";
       for (const line of facts.lines) {

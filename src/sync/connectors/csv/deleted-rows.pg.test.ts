@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { redactOrders } from "../../../store/queries/order-document.ts";
 import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
 import type { FolderFiles, ImportWorkspace } from "../../../../tests/support/import-workspace.ts";
+import { orderGid, orderWithReturn, putOrders, tracking } from "../../../../tests/support/label-shop.ts";
 import { use } from "../../../../tests/support/use.ts";
 
 type Rows = Readonly<Record<string, readonly string[]>>;
@@ -182,6 +183,16 @@ test("a line that comes back has only the returns that come with it", async () =
   const expected = await shop.open();
   await shop.import(expected, filesOf(without(STORE, (file, row) => file.startsWith("re") && isOfLine(row))));
   assert.deepEqual(await shop.dump(shopKey), await shop.dump(expected));
+});
+
+test("an order that a store brought goes with its name and parcels when a folder deletes its last line, and can come back", async () => {
+  const shopKey = await shop.open();
+  const order = orderWithReturn(1, { ...tracking(1, "T1"), orderName: "#1001" });
+  await putOrders(shop, shopKey, [order]);
+  await shop.import(shopKey, deletionsOf({ "order_lines.csv": [`${orderGid(1)},l1`] }));
+  for (const table of ["order_document", "order_reference", "return_tracking"])
+    assert.deepEqual(await shop.rows(`select from ${table} where shop_key = $1`, [shopKey]), [], table);
+  assert.equal(await putOrders(shop, shopKey, [order]), 1);
 });
 
 test("a return or refund of a line that the same folder deletes cannot be used", async () => {
