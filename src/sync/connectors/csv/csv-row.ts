@@ -149,14 +149,19 @@ const INSTANT =
   /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]| UTC|([+-])(\d\d):?(\d\d)?)$/;
 
 function readTime(column: string, text: string): string {
+  const instant = instantOf(text);
+  if (typeof instant === "string") return instant;
+  const reason =
+    instant === undefined
+      ? "is not an ISO 8601 time with offset (such as 2026-01-31T09:30:00Z)"
+      : "is not a valid time between 1900 and 2200";
+  throw new CellProblem(column, `${reason}: ${shown(text)}`, ALLOWED_TIME);
+}
+
+/** A time with its offset as ISO 8601 in UTC; undefined = it has another form, null = it is not real, or before 1900 or after 2200. */
+export function instantOf(text: string): string | null | undefined {
   const match = INSTANT.exec(text);
-  if (match === null) {
-    throw new CellProblem(
-      column,
-      `is not an ISO 8601 time with offset (such as 2026-01-31T09:30:00Z): ${shown(text)}`,
-      ALLOWED_TIME,
-    );
-  }
+  if (match === null) return undefined;
   const [, date = "", hour, minute, second = 0, fraction = "", sign, offsetHour = 0, offsetMinute = 0] =
     match;
   const day = dayFromText(date);
@@ -170,10 +175,7 @@ function readTime(column: string, text: string): string {
   const offsetMinutes = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === "-" ? -1 : 1);
   const minutes = (day ?? 0) * 1440 + Number(hour) * 60 + Number(minute) - offsetMinutes;
   const instantMs = minutes * 60_000 + Number(second) * 1000 + Number(fraction.slice(0, 3).padEnd(3, "0"));
-  if (!isReal || !isInstant(instantMs)) {
-    throw new CellProblem(column, `is not a valid time between 1900 and 2200: ${shown(text)}`, ALLOWED_TIME);
-  }
-  return new Date(instantMs).toISOString();
+  return isReal && isInstant(instantMs) ? new Date(instantMs).toISOString() : null;
 }
 
 function readDay(column: string, text: string | null): string | null {

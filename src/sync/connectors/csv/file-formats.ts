@@ -14,8 +14,8 @@ import type { SaleEventRow } from "../../../store/queries/report-figures.ts";
 import type { CopyValue } from "../../copy.ts";
 import type { RowKind } from "../../document-merge.ts";
 import { productGidOf, ROW_DEFAULTS } from "../../stored-document.ts";
-import { isTime, timeOf, withoutControls } from "../shared/text.ts";
-import { CellProblem, MAX_MINOR, type CsvRow } from "./csv-row.ts";
+import { withoutControls } from "../shared/text.ts";
+import { CellProblem, instantOf, MAX_MINOR, type CsvRow } from "./csv-row.ts";
 
 /** The context for reading a row's cells. */
 export type RowContext = {
@@ -462,12 +462,13 @@ function readUnitList(
   if (parts !== undefined && parts.length > MAX_ENTRIES)
     throw new CellProblem(column, `has more than ${MAX_ENTRIES} entries`, `at most ${MAX_ENTRIES} entries`);
   return parts?.map((part) => {
-    const [, at = "", changed, word] = entry.exec(part.trim()) ?? [];
-    if (!isTime(at)) {
+    const [, written = "", changed, word] = entry.exec(part.trim()) ?? [];
+    const at = instantOf(written);
+    if (typeof at !== "string") {
       const found = JSON.stringify(part.trim().slice(0, 60));
       throw new CellProblem(column, `is not a list of ${made}: ${found}`, allowed);
     }
-    return { at: timeOf(at), units: Number(changed), word };
+    return { at, units: Number(changed), word };
   });
 }
 

@@ -116,6 +116,15 @@ const REFUSALS: Record<string, [files: FolderFiles, at: Place, reason: RegExp]> 
     ["order_lines.csv", 2, "changes"],
     /not a list of times, units and causes: "later -1 edit"/,
   ],
+  ...badRows(
+    (entry) => ({ "order_lines.csv": csv(`${LINES},changes`, `${GOOD_LINE},${entry}`) }),
+    ["order_lines.csv", 2],
+    {
+      "a change at a time without offset": ["2026-02-05T10:00:00 +1 edit", "changes", /not a list of times/],
+      "a change on a day that no calendar has": ["2026-02-30T10:00:00Z +1 edit", "changes", /not a list/],
+      "a change at a number": ["5 +1 edit", "changes", /not a list of times/],
+    },
+  ),
   "more changes than are compared": [
     {
       "order_lines.csv": csv(
