@@ -76,6 +76,36 @@ test("M10: a label that its return no longer has, or that has no price any more,
   ]);
 });
 
+test("M10: a label of a return that is canceled or in review is read, and costs nothing once it is void", async (context) => {
+  const { shopKey, simulator } = await open(context, [
+    loopReturn({ id: "1", providerOrderId: "1", labels: [label("T1", 435)] }),
+    loopReturn({ id: "2", providerOrderId: "2", state: "review", labels: [label("T2", 500)] }),
+    loopReturn({ id: "3", providerOrderId: "3", state: "cancelled", labels: [label("T3", 600)] }),
+  ]);
+  await syncLabels(shop, shopKey, connector, simulator);
+  assert.deepEqual(await readShares(shop, shopKey), [
+    `1 ${loopLabel(1, "T1")} 435 lag 5`,
+    `2 ${loopLabel(2, "T2")} 500 lag 5`,
+    `3 ${loopLabel(3, "T3")} 600 lag 5`,
+  ]);
+  for (const returned of simulator.control.returns())
+    simulator.control.put({ ...returned, state: "cancelled" });
+  simulator.control.void("1", "2026-06-01T05:55:00.000Z");
+  await syncLabels(shop, shopKey, connector, simulator);
+  assert.deepEqual(await readShares(shop, shopKey), [
+    `2 ${loopLabel(2, "T2")} 500 lag 5`,
+    `3 ${loopLabel(3, "T3")} 600 lag 5`,
+  ]);
+});
+
+test("more canceled returns than fit on a page are all read; what an earlier version left out is read by the next run", async (context) => {
+  const canceled = manyReturns(35).map((returned) => ({ ...returned, state: "cancelled" }));
+  const { shopKey, simulator } = await open(context, canceled);
+  const earlier = { since: "2026-01-01T00:00:00.000Z", readUntil: "2026-06-01T05:00:00.000Z" };
+  await syncLabels(shop, shopKey, connector, simulator, { cursor: earlier });
+  assert.equal(await storedLabels(shopKey), 35);
+});
+
 test("a first run reads from the first order on, in windows that the API allows; the next run reads what was updated since", async (context) => {
   const { shopKey, simulator } = await open(context, manyReturns(95));
   const first = await syncLabels(shop, shopKey, connector, simulator);
@@ -84,14 +114,15 @@ test("a first run reads from the first order on, in windows that the API allows;
   assert.equal(windows[0]?.from, "2026-01-01 00:00:00+00:00");
   assert.equal(windows.at(-1)?.to, "2026-06-01 06:00:00+00:00");
   assert.ok(windows.every(({ from, to }) => Date.parse(to) - Date.parse(from) <= 120 * 86_400_000));
-  assert.ok(windows.length < 30, `${windows.length} requests for 95 returns, 10 on a page`);
+  const listed = simulator.control.requests.filter((path) => !path.includes("state="));
+  assert.ok(listed.length < 30, `${listed.length} requests for 95 returns, 10 on a page`);
+  assert.ok(windows.length < 3 * 30);
   const [dump, state] = [await shop.dump(shopKey), await shop.state(shopKey)];
   const asked = simulator.control.requests.length;
   const second = await syncLabels(shop, shopKey, connector, simulator);
   assert.equal(second.counts["changed_labels"], 0);
-  assert.deepEqual(simulator.control.requests.slice(asked).map(windowOf), [
-    { from: "2026-06-01 05:50:00+00:00", to: "2026-06-01 06:00:00+00:00" },
-  ]);
+  const again = { from: "2026-06-01 05:50:00+00:00", to: "2026-06-01 06:00:00+00:00" };
+  assert.deepEqual(simulator.control.requests.slice(asked).map(windowOf), [again, again, again]);
   assert.deepEqual(await shop.dump(shopKey), dump);
   assert.deepEqual(await shop.state(shopKey), state);
 });

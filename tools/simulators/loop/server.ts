@@ -42,6 +42,7 @@ const DEFAULTS = { apiKey: "simulated-loop-key", count: 100, requests: 300 };
 
 const LIST_PATH = "/api/2026-07/warehouse/return/list";
 const MAX_RANGE_MS = 120 * 86_400_000;
+const LISTED_STATES = ["open", "closed", "expired"];
 
 function platformOf(returns: ReadonlyMap<string, SimulatedReturn>, ownUrl: () => string): Platform {
   const message = (text: string): unknown => ({ message: text });
@@ -72,8 +73,10 @@ function listPage(returns: ReadonlyMap<string, SimulatedReturn>, url: URL, ownUr
   }
   const pageSize = Math.min(Number(asked("pageSize") || 100), 750);
   const offset = asked("cursor") === "" ? 0 : Number(Buffer.from(asked("cursor"), "base64url").toString());
+  const states = asked("state") === "" ? LISTED_STATES : [asked("state")];
   const key = asked("filter") === "updated_at" ? "updatedAt" : "createdAt";
   const found = [...returns.values()]
+    .filter(({ state }) => states.includes(state))
     .filter((returned) => Date.parse(returned[key]) >= from && Date.parse(returned[key]) <= to)
     .toSorted((left, right) => (left[key] === right[key] ? 0 : left[key] < right[key] ? -1 : 1));
   const page = found.slice(offset, offset + pageSize).map(wireReturn);
@@ -87,7 +90,7 @@ function listPage(returns: ReadonlyMap<string, SimulatedReturn>, url: URL, ownUr
 function wireReturn(returned: SimulatedReturn): unknown {
   return {
     id: returned.id,
-    state: "open",
+    state: returned.state,
     created_at: returned.createdAt,
     updated_at: returned.updatedAt,
     outcome: "refund",
@@ -111,6 +114,8 @@ function wireReturn(returned: SimulatedReturn): unknown {
 /** One return of a simulated Loop account; times are ISO 8601. */
 export interface SimulatedReturn {
   id: string;
+  /** open, closed, cancelled, expired or review. */
+  state: string;
   providerOrderId: string;
   orderName: string;
   currency: string;
@@ -136,6 +141,7 @@ interface LoopLabel {
 export function loopReturn(told: Partial<SimulatedReturn> & Pick<SimulatedReturn, "id">): SimulatedReturn {
   const createdAt = told.createdAt ?? "2026-01-10T12:00:00.000Z";
   return {
+    state: "open",
     providerOrderId: "1",
     orderName: "#1",
     currency: "EUR",

@@ -14,8 +14,11 @@ const readPage = reader(
   object("ReturnList", { returns: Type.Array(RETURN), nextPageUrl: nullable(Text) }),
 );
 
-/** Returns by update time, both ends included; at most 120 days apart. */
-export type LoopWindow = { from: Date; to: Date };
+/** Returns by update time, both ends included, at most 120 days apart; without a state those that are open, closed or expired. */
+export type LoopWindow = { from: Date; to: Date; state?: string | undefined };
+
+/** The states that Loop lists only if asked for one of them. */
+const UNLISTED_STATES = ["cancelled", "review"];
 
 /** nextPageUrl null = the window's last page. */
 type ReturnListPage = { returns: LoopReturn[]; nextPageUrl: string | null };
@@ -40,12 +43,13 @@ export function openLoop(source: JsonSource, pageSize: number): LoopClient {
   };
 }
 
-function firstPageUrl(baseUrl: URL, { from, to }: LoopWindow, pageSize: number): URL {
+function firstPageUrl(baseUrl: URL, { from, to, state }: LoopWindow, pageSize: number): URL {
   const url = new URL(LIST_PATH, baseUrl);
   url.search = new URLSearchParams({
     from: momentText(Math.floor(from.getTime() / 1000)),
     to: momentText(Math.ceil(to.getTime() / 1000)),
     filter: "updated_at",
+    ...(state === undefined ? {} : { state }),
     paginate: "true",
     pageSize: String(pageSize),
   }).toString();
@@ -89,19 +93,19 @@ type WindowRead = {
  */
 export async function readWindow(
   client: LoopClient,
-  place: { from: Date; until: Date; windowMs: number; pageSize: number },
+  place: { from: Date; until: Date; windowMs: number; pageSize: number; state?: string },
 ): Promise<WindowRead> {
-  const { from, until, pageSize } = place;
+  const { from, until, pageSize, state } = place;
   for (let windowMs = place.windowMs; ;) {
     const end = new Date(Math.min(from.getTime() + windowMs, until.getTime()));
-    const { returns, nextPageUrl } = await client.listReturns({ from, to: end }, null);
+    const { returns, nextPageUrl } = await client.listReturns({ from, to: end, state }, null);
     if (nextPageUrl === null) {
       const hasRoom = returns.length * 2 <= pageSize;
       return { returns, end, nextMs: hasRoom ? Math.min(windowMs * 2, LONGEST_MS) : windowMs };
     }
     const spanMs = end.getTime() - from.getTime();
     if (spanMs <= SHORTEST_MS) {
-      return { returns: await readInPasses(client, { from, to: end }), end, nextMs: windowMs };
+      return { returns: await readInPasses(client, { from, to: end, state }), end, nextMs: windowMs };
     }
     windowMs = Math.max(SHORTEST_MS, Math.floor(spanMs / 2));
   }
@@ -140,11 +144,11 @@ const OVERLAP_MS = 600_000;
 /** How far back a shop without orders is read. */
 const BLIND_YEARS = 5;
 
-/** Returns updated from `since` to `readUntil` have been read. */
-type Cursor = { since: string; readUntil: string };
+/** Returns updated from `since` to `until` have been read, in every state; without `until`, which earlier versions did not store, in some. */
+type Cursor = { since: string; until?: string };
 
 type Position = {
-  /** "all since …" or "new". */
+  /** "all states since …" or "new". */
   scope: string;
   since: string;
   /** The next window begins here. */
@@ -172,10 +176,8 @@ export const LOOP: LabelSource<Cursor, Position> = {
     const client = openLoop(source, pageSize);
     return {
       begin,
-      // The page size may have changed: the window length is determined again.
-      resume: (position) => ({ ...position, windowMs: LONGEST_MS }),
       readPage: (position, _cursor, context) => readNext(client, pageSize, position, context),
-      cursorOf: (position) => ({ since: position.since, readUntil: position.until }),
+      cursorOf: ({ since, until }) => ({ since, until }),
     };
   },
   check: (source) => {
@@ -189,10 +191,10 @@ function begin(cursor: Cursor | null, firstMonth: string | null, context: SyncCo
   const blind = `${now.getUTCFullYear() - BLIND_YEARS}-01-01`;
   const since = `${firstMonth ?? blind}T00:00:00.000Z`;
   const start = { until: now.toISOString(), windowMs: LONGEST_MS, done: 0 };
-  if (cursor === null || context.kind === "backfill" || since < cursor.since) {
-    return { ...start, scope: `all since ${since}`, since, from: since };
+  if (cursor?.until === undefined || context.kind === "backfill" || since < cursor.since) {
+    return { ...start, scope: `all states since ${since}`, since, from: since };
   }
-  const from = new Date(Date.parse(cursor.readUntil) - OVERLAP_MS).toISOString();
+  const from = new Date(Date.parse(cursor.until) - OVERLAP_MS).toISOString();
   return { ...start, scope: "new", since: cursor.since, from };
 }
 
@@ -205,6 +207,13 @@ async function readNext(
   const { windowMs } = position;
   const [from, until] = [new Date(position.from), new Date(position.until)];
   const { returns, end, nextMs } = await readWindow(client, { from, until, windowMs, pageSize });
+  for (const state of UNLISTED_STATES) {
+    for (let [at, stateMs] = [from, LONGEST_MS]; at < end;) {
+      const read = await readWindow(client, { from: at, until: end, windowMs: stateMs, pageSize, state });
+      returns.push(...read.returns);
+      [at, stateMs] = [read.end, read.nextMs];
+    }
+  }
   const stored = await findLabels(database, shopKey, SOURCE, returns.flatMap(labelIdsOf));
   const done = position.done + returns.length;
   return {

@@ -63,10 +63,8 @@ export type LabelPage<Position> = {
 type LabelReader<Cursor, Position extends LabelPosition> = {
   /** `firstMonth`: first day of the workspace's first order month, null without orders; cursor null before the first run. */
   begin(cursor: Cursor | null, firstMonth: string | null, context: SyncContext): Position;
-  /** Where a run that was interrupted at this position continues. */
-  resume(position: Position): Position;
   readPage(position: Position, cursor: Cursor | null, context: SyncContext): Promise<LabelPage<Position>>;
-  cursorOf(position: Position, cursor: Cursor | null, context: SyncContext): Cursor;
+  cursorOf(position: Position, cursor: Cursor | null): Cursor;
 };
 
 /** A source of label costs with pages of JSON and an API key. */
@@ -158,7 +156,7 @@ async function runLabelSync<Cursor, Position extends LabelPosition>(
     }
     context.progress({ stage: "labels", done: page.done, total: page.total });
   }
-  const next = reader.cursorOf(position, cursor, context);
+  const next = reader.cursorOf(position, cursor);
   const asOf = new Date(start.startedAt);
   const applied = await database.transaction(
     (connection) => applyRecords(connection, context, { source, asOf, cursor: next }),
@@ -184,9 +182,7 @@ async function findStart<Cursor, Position extends LabelPosition>(
   const firstMonth = await findFirstMonth(database, shopKey);
   const position = reader.begin(cursor, firstMonth, context);
   const left = (await findProgress(database, shopKey, reader.source)) as Start<Position> | null;
-  if (left !== null && left.position.scope === position.scope) {
-    return { ...left, position: reader.resume(left.position) };
-  }
+  if (left?.position.scope === position.scope) return left;
   await clearRecords(database, shopKey, reader.source);
   return { startedAt: context.now().toISOString(), position, isLast: false };
 }

@@ -94,7 +94,6 @@ export const SHIPSTATION: LabelSource<Cursor, Position> = {
     const client = openShipStation(source, pageSize);
     return {
       begin,
-      resume: (position) => position,
       readPage: (position, cursor, context) => readPage(client, position, cursor, context),
       cursorOf,
     };
