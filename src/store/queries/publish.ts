@@ -97,7 +97,7 @@ export const putLabelSource = command<
 
 /**
  * M5: sets the as-of and returns the data version, raised when facts or the as-of changed: either changes answers. A
- * workspace that waited for its first data is ready, and so is one that waited for its store, which is `isConnected`.
+ * workspace that waited for its first data is ready, and so is one that waited for its store, if that `isConnected` or has gone.
  */
 export const publishImport = requireValue<
   number,

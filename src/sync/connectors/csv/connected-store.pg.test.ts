@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setCredentials, putConnection } from "../../../store/queries/data-source.ts";
+import { setCredentials, setReadiness, putConnection } from "../../../store/queries/data-source.ts";
 import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
 import { lockWorkspace } from "../../../store/queries/import-stage.ts";
 import { countWaitingForLocks, untilLockIsAwaited } from "../../../../tests/support/locks.ts";
@@ -54,9 +54,11 @@ test("M10: labels and sale events come beside a connected store, whose as-of sta
   assert.equal((await shop.import(connected, files, { asOf: later })).data_version, version);
 });
 
-test("after a store is disconnected, folders may contain orders again", async () => {
+test("after a store is disconnected, folders may contain orders again, and end the wait for that store", async () => {
   await setCredentials(shop.database, connected, "shopify", null);
+  await setReadiness(shop.database, connected, ["ready"], "reconnecting");
   assert.equal((await shop.import(connected, { "order_lines.csv": LINES })).imported, true);
+  assert.equal((await shop.state(connected)).readiness, "ready");
 });
 
 const ONE_LINE = csv("order_id,line_id,ordered_at,units", "o1,l1,2026-01-05T10:00:00Z,1");

@@ -216,7 +216,8 @@ async function publish(run: FolderRun, isChanged: boolean): Promise<number> {
   }
   if (bringsOrders(files)) {
     await putStoreSource(connection, shopKey, STORE_SOURCE, asOf);
-    return publishImport(connection, shopKey, asOf, isChanged, false);
+    // A folder with orders is refused beside a connected store, so there is none to wait for.
+    return publishImport(connection, shopKey, asOf, isChanged, true);
   }
   return isChanged ? raiseDataVersion(connection, shopKey) : requireDataVersion(connection, shopKey);
 }
