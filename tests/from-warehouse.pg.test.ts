@@ -13,23 +13,24 @@ const shop = use(startImportWorkspace);
 
 /**
  * Order 1 includes tax, and two lines have a discount; one of its refunds has two rows of one line, one unit taken back before
- * it was sent. Order 2 excludes tax. Order 3 is a test, order 4 was canceled.
+ * it was sent. Order 2 excludes tax, and has a tip. Order 3 is a test, order 4 was canceled; order 5 of Airbyte was deleted.
  */
 const TABLES: Record<string, string> = {
   fivetran: `
     create table "order" as select * from (values
-      (1, timestamptz '2026-01-05 10:00:00Z', timestamptz '2026-01-05 09:59:00Z', null::timestamptz, true, false, false),
-      (2, null, timestamptz '2026-02-06 10:00:00Z', null, false, false, null),
-      (3, null, timestamptz '2026-02-06 10:00:00Z', null, false, true, false),
-      (4, null, timestamptz '2026-02-06 10:00:00Z', timestamptz '2026-02-07 10:00:00Z', false, false, false)
-    ) t(id, processed_at, created_at, cancelled_at, taxes_included, test, _fivetran_deleted);
+      (1, timestamptz '2026-01-05 10:00:00Z', timestamptz '2026-01-05 09:59:00Z', null::timestamptz, true, false, false, null::double),
+      (2, null, timestamptz '2026-02-06 10:00:00Z', null, false, false, null, 4.5),
+      (3, null, timestamptz '2026-02-06 10:00:00Z', null, false, true, false, 0),
+      (4, null, timestamptz '2026-02-06 10:00:00Z', timestamptz '2026-02-07 10:00:00Z', false, false, false, 0)
+    ) t(id, processed_at, created_at, cancelled_at, taxes_included, test, _fivetran_deleted, total_tip_received);
     create table order_line as select * from (values
-      (11, 1, 7, 71, 'HAT', 'Hat', 'Acme', 3::double, 11.9::double, false),
-      (12, 1, 8, 81, 'BAG', 'Bag', 'Acme', 1, 23.8, false),
-      (21, 2, 7, 71, 'HAT', 'Hat', 'Acme', 2, 10, false),
-      (31, 3, 7, 71, 'HAT', 'Hat', 'Acme', 2, 10, false),
-      (41, 4, 7, 71, 'HAT', 'Hat', 'Acme', 2, 10, false)
-    ) t(id, order_id, product_id, variant_id, sku, title, vendor, quantity, price, gift_card);
+      (11, 1, 7, 71, 'HAT', 'Hat', 'Acme', 3::double, 11.9::double, false, true),
+      (12, 1, 8, 81, 'BAG', 'Bag', 'Acme', 1, 23.8, false, true),
+      (21, 2, 7, 71, 'HAT', 'Hat', 'Acme', 2, 10, false, true),
+      (22, 2, null, null, null, 'Tip', null, 1, 4.5, false, false),
+      (31, 3, 7, 71, 'HAT', 'Hat', 'Acme', 2, 10, false, true),
+      (41, 4, 7, 71, 'HAT', 'Hat', 'Acme', 2, 10, false, true)
+    ) t(id, order_id, product_id, variant_id, sku, title, vendor, quantity, price, gift_card, requires_shipping);
     create table discount_allocation as select * from (values (11, 3.57::double, 0), (21, 1.0, 0), (21, 1.0, 1))
       t(order_line_id, amount, index);
     create table tax_line as select * from (values (11, 5.13::double, 0), (12, 3.8, 0), (21, 3.42, 0)) t(order_line_id, price, index);
@@ -44,25 +45,30 @@ const TABLES: Record<string, string> = {
     ) t(id, refund_id, order_line_id, quantity, subtotal, total_tax, restock_type);`,
   airbyte: `
     create table orders as select * from (values
-      (1, timestamptz '2026-01-05 10:00:00Z', timestamptz '2026-01-05 09:59:00Z', null::timestamptz, true, false,
+      (1, timestamptz '2026-01-05 10:00:00Z', timestamptz '2026-01-05 09:59:00Z', null::timestamptz, true, false, null::double,
        '[{"id": 11, "product_id": 7, "variant_id": 71, "sku": "HAT", "title": "Hat", "vendor": "Acme", "quantity": 3, "price": 11.9, "gift_card": false,
           "discount_allocations": [{"amount": 3.57}], "tax_lines": [{"price": 5.13}]},
          {"id": 12, "product_id": 8, "variant_id": 81, "sku": "BAG", "title": "Bag", "vendor": "Acme", "quantity": 1, "price": 23.8, "gift_card": false,
           "discount_allocations": [], "tax_lines": [{"price": 3.8}]}]'::json),
-      (2, null, timestamptz '2026-02-06 10:00:00Z', null, false, false,
+      (2, null, timestamptz '2026-02-06 10:00:00Z', null, false, false, 4.5,
        '[{"id": 21, "product_id": 7, "variant_id": 71, "sku": "HAT", "title": "Hat", "vendor": "Acme", "quantity": 2, "price": 10, "gift_card": false,
-          "discount_allocations": [{"amount": 1.0}, {"amount": 1.0}], "tax_lines": [{"price": 3.42}]}]'),
-      (3, null, timestamptz '2026-02-06 10:00:00Z', null, false, true,
+          "discount_allocations": [{"amount": 1.0}, {"amount": 1.0}], "tax_lines": [{"price": 3.42}]},
+         {"id": 22, "product_id": null, "variant_id": null, "sku": null, "title": "Tip", "vendor": null, "quantity": 1, "price": 4.5, "gift_card": false,
+          "requires_shipping": false}]'),
+      (3, null, timestamptz '2026-02-06 10:00:00Z', null, false, true, 0,
        '[{"id": 31, "product_id": 7, "variant_id": 71, "sku": "HAT", "title": "Hat", "vendor": "Acme", "quantity": 2, "price": 10, "gift_card": false}]'),
-      (4, null, timestamptz '2026-02-06 10:00:00Z', timestamptz '2026-02-07 10:00:00Z', false, false,
-       '[{"id": 41, "product_id": 7, "variant_id": 71, "sku": "HAT", "title": "Hat", "vendor": "Acme", "quantity": 2, "price": 10, "gift_card": false}]')
-    ) t(id, processed_at, created_at, cancelled_at, taxes_included, test, line_items);
+      (4, null, timestamptz '2026-02-06 10:00:00Z', timestamptz '2026-02-07 10:00:00Z', false, false, 0,
+       '[{"id": 41, "product_id": 7, "variant_id": 71, "sku": "HAT", "title": "Hat", "vendor": "Acme", "quantity": 2, "price": 10, "gift_card": false}]'),
+      (5, null, null, null, null, null, null, null)
+    ) t(id, processed_at, created_at, cancelled_at, taxes_included, test, total_tip_received, line_items);
     create table order_refunds as select * from (values
       (100, 1, timestamptz '2026-01-20 10:00:00Z', null::varchar,
        '[{"id": 1001, "line_item_id": 11, "quantity": 1, "subtotal": 10.71, "total_tax": 1.71, "restock_type": "return"},
          {"id": 1002, "line_item_id": 11, "quantity": 1, "subtotal": 10.71, "total_tax": 1.71, "restock_type": "cancel"}]'::json),
       (200, 2, timestamptz '2026-03-20 10:00:00Z', '2026-02-20T11:00:00+01:00',
-       '[{"id": 2001, "line_item_id": 21, "quantity": 1, "subtotal": 9, "total_tax": 1.71, "restock_type": "no_restock"}]')
+       '[{"id": 2001, "line_item_id": 21, "quantity": 1, "subtotal": 9, "total_tax": 1.71, "restock_type": "no_restock"}]'),
+      (500, 5, timestamptz '2026-03-20 10:00:00Z', null,
+       '[{"id": 5001, "line_item_id": 51, "quantity": 1, "subtotal": 9, "total_tax": 1.71, "restock_type": "no_restock"}]')
     ) t(id, order_id, created_at, processed_at, refund_line_items);`,
 };
 

@@ -3,15 +3,16 @@
 --   PostgreSQL:  instead of the macro, create function json_items(jsonb) returns setof jsonb language sql
 --                as 'select jsonb_array_elements($1)';
 --   BigQuery:    instead of json_items(x), from … cross join unnest(json_query_array(x)); instead of x ->> 'y', json_value(x, '$.y')
--- Returns that were not refunded yet are not in these streams. They come with ./returns connect shopify.
+-- Returns that were not refunded yet are not in these streams. They come with ./returns connect shopify. The row of an order that was
+-- deleted has no lines any more: an order that was imported before stays.
 
 create or replace macro json_items(list) as unnest(cast(list as json[]));
 
 -- M20: the value of a line after all discounts, without tax. Each unit that was ordered is in it: refunds of the type CANCEL take
--- theirs away.
+-- theirs away. M1: a tip, which is the line of its value without product, SKU and shipping, sells as little as a gift card.
 create or replace view import_order_lines as
 with line as (
-  select id as order_id, coalesce(processed_at, created_at) as ordered_at, test, cancelled_at, taxes_included,
+  select id as order_id, coalesce(processed_at, created_at) as ordered_at, test, cancelled_at, taxes_included, total_tip_received,
          json_items(line_items) as item
     from orders
 ), discount as (
@@ -34,7 +35,11 @@ select line.order_id,
          - coalesce(discount.amount, 0)
          - case when line.taxes_included then coalesce(tax.amount, 0) else 0 end as sold_amount,
        line.test, line.cancelled_at as canceled_at,
-       cast(item ->> 'gift_card' as boolean) as gift_card
+       coalesce(cast(item ->> 'gift_card' as boolean), false)
+         or ((item ->> 'product_id') is null and coalesce(item ->> 'sku', '') = ''
+             and not coalesce(cast(item ->> 'requires_shipping' as boolean), false) and line.total_tip_received > 0
+             and cast(item ->> 'price' as decimal(18, 4)) * cast(item ->> 'quantity' as bigint)
+                 = cast(line.total_tip_received as decimal(18, 4))) as gift_card
   from line
   left join discount on discount.line_id = (item ->> 'id')
   left join tax on tax.line_id = (item ->> 'id');
@@ -52,4 +57,5 @@ select item ->> 'id' as refund_id,
   from (select r.order_id, coalesce(cast(r.processed_at as timestamptz), r.created_at) as refunded_at, o.taxes_included,
                json_items(r.refund_line_items) as item
           from order_refunds r
-          join orders o on o.id = r.order_id) refund;
+          join orders o on o.id = r.order_id
+         where o.line_items is not null) refund;

@@ -7,7 +7,7 @@
 -- Returns that were not refunded yet are not in these tables. They come with ./returns connect shopify.
 
 -- M20: the value of a line after all discounts, without tax. Each unit that was ordered is in it: refunds of the type CANCEL take
--- theirs away.
+-- theirs away. M1: a tip, which is the line of its value without product, SKU and shipping, sells as little as a gift card.
 create or replace view import_order_lines as
 select cast(l.order_id as bigint) as order_id,
        cast(l.id as bigint) as line_id,
@@ -21,7 +21,10 @@ select cast(l.order_id as bigint) as order_id,
          - case when o.taxes_included
                 then coalesce((select sum(cast(t.price as decimal(18, 4))) from tax_line t where t.order_line_id = l.id), 0)
                 else 0 end as sold_amount,
-       o.test, o.cancelled_at as canceled_at, l.gift_card,
+       o.test, o.cancelled_at as canceled_at,
+       coalesce(l.gift_card, false)
+         or (l.product_id is null and coalesce(l.sku, '') = '' and not coalesce(l.requires_shipping, false) and o.total_tip_received > 0
+             and cast(l.price as decimal(18, 4)) * cast(l.quantity as bigint) = cast(o.total_tip_received as decimal(18, 4))) as gift_card,
        coalesce(o._fivetran_deleted, false) as deleted
   from order_line l
   join "order" o on o.id = l.order_id;
