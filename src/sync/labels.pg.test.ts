@@ -52,6 +52,32 @@ test("M10: a return reference takes precedence over an order reference; with an 
   assert.deepEqual(shares, ["o2 l1 b1 300 lag 0", "o2 l1 b2 200 lag 0"]);
 });
 
+test("M10: of returns with one id in several orders, the order that a label names decides", async () => {
+  const shopKey = await shop.open();
+  const closed = "CLOSED,1,,2026-02-20T00:00:00Z";
+  await shop.import(shopKey, {
+    ...STORE,
+    "returns.csv": csv(
+      "return_id,order_id,line_id,status,units,processed_units,closed_at",
+      `1,o1,l1,${closed}`,
+      `1,o2,l1,${closed}`,
+    ),
+    "return_labels.csv": csv(
+      LABELS,
+      `b1,o2,1,${CHARGED},3.00,,`,
+      `b2,,1,${CHARGED},4.00,,`,
+      `b3,o9,1,${CHARGED},6.00,,`,
+    ),
+  });
+  assert.deepEqual(await readShares(shopKey), [
+    "o1 l1 b2 200 lag 20",
+    "o1 l1 b3 300 lag 20",
+    "o2 l1 b1 300 lag 0",
+    "o2 l1 b2 200 lag 0",
+    "o2 l1 b3 300 lag 0",
+  ]);
+});
+
 test("M10: labels of unknown references, of orders without returned lines and of lines that sell nothing are unmatched", async () => {
   const { shares, warnings } = await sharesOf(
     `b1,,,${CHARGED},1.00,,`,

@@ -96,7 +96,6 @@ export async function splitLabels(
     const shares = openShares(connection, shopKey, source, changedKeys);
     for (let labels = await next(); labels.length > 0; labels = await next()) {
       for (const label of labels) {
-        if (label.is_voided) continue;
         if (label.is_foreign) counts.foreign += 1;
         else if (!shares.split(label)) counts.unmatched += 1;
       }
@@ -123,9 +122,12 @@ function openShares(
   const keyOf = ([orderId, lineId]: LabelCandidate): string => `${lineId}\0${orderId}`;
   return {
     send: () => buffer.send(),
-    // A return reference takes precedence over an order reference; false: neither leads to returned units.
-    split: ({ label_id: labelId, amount_minor: amountMinor, by_return: byReturn, by_order: byOrder }) => {
-      const candidates = byReturn ?? byOrder ?? [];
+    // A return reference takes precedence over an order reference, which tells apart returns of several orders with one id;
+    // false: neither leads to returned units.
+    split: ({ label_id: labelId, order_id: labelOrderId, amount_minor: amountMinor, ...lines }) => {
+      const ofReturn = lines.by_return ?? [];
+      const ofBoth = ofReturn.filter(([orderId]) => orderId === labelOrderId);
+      const candidates = ofBoth.length > 0 ? ofBoth : (lines.by_return ?? lines.by_order ?? []);
       const parts = allocateLabel(
         amountMinor,
         candidates.map((candidate) => ({ key: keyOf(candidate), units: candidate[2] })),

@@ -27,7 +27,7 @@ export function splitLabels(
   return unmatched;
 }
 
-/** The lines of the return if it has units, else the returned lines of the order. */
+/** The lines of the return, in the order if it has units there, else the returned lines of the order. */
 function partsOf(label: ReturnLabelRow, lines: readonly LedgerLine[]): Part[] {
   const ofReturn = lines.map((line) => {
     const requests = line.requests.filter((request) => request.returnId === label.return_id);
@@ -36,8 +36,9 @@ function partsOf(label: ReturnLabelRow, lines: readonly LedgerLine[]): Part[] {
   const ofOrder = lines
     .filter((line) => line.orderId === label.order_id)
     .map((line) => ({ line, minor: 0, units: line.returned.length }));
+  const ofBoth = ofReturn.filter(({ line }) => line.orderId === label.order_id);
   const hasUnits = (part: Part): boolean => part.units > 0;
-  return ofReturn.some(hasUnits) ? ofReturn.filter(hasUnits) : ofOrder.filter(hasUnits);
+  return [ofBoth, ofReturn, ofOrder].find((parts) => parts.some(hasUnits))?.filter(hasUnits) ?? [];
 }
 
 /**

@@ -94,28 +94,29 @@ export type LabelCandidate = [
   cohortMonth: string,
 ];
 
-/** by_return and by_order: the lines it would be split over, null = none. is_foreign: not in the shop's currency. */
+/** by_return, by_order: the lines it would be split over, null = none. is_foreign: not in the shop's currency. */
 export type LabelToSplit = {
   label_id: string;
+  order_id: string | null;
   amount_minor: number;
-  is_voided: boolean;
   is_foreign: boolean;
   by_return: LabelCandidate[] | null;
   by_order: LabelCandidate[] | null;
 };
 
 /**
- * Opens the cursor over some labels of a source: sets joined two at a time, since one that is taken for a single row would
- * be made again for each row of the others. return_request_by_return and the primary keys of return_label, order_line and
- * return_event.
+ * Opens the cursor over some labels of a source, without voided ones: sets joined two at a time, since one that is taken for a
+ * single row would be made again for each row of the others. return_request_by_return and the primary keys of return_label,
+ * order_line and return_event.
  */
 export const openLabelsToSplit = cursor<LabelToSplit, [...SomeLabels, currencyCode: string]>(
   "label_to_split",
   2000,
   `with label as materialized (
-       select l.label_id, l.amount_minor, l.voided_at is not null as is_voided, l.currency_code <> $4 as is_foreign,
-              l.return_id, l.order_id, (l.charged_at at time zone 'UTC')::date as charged_on
-         from return_label l where l.shop_key = $1 and l.source = $2 and l.label_id = any($3)
+       select l.label_id, l.amount_minor, l.currency_code <> $4 as is_foreign, l.return_id, l.order_id,
+              (l.charged_at at time zone 'UTC')::date as charged_on
+         from return_label l
+        where l.shop_key = $1 and l.source = $2 and l.label_id = any($3) and l.voided_at is null
      ), requested as materialized (
        select b.label_id, b.charged_on, r.order_id, r.line_id, r.units
          from label b
@@ -129,7 +130,7 @@ export const openLabelsToSplit = cursor<LabelToSplit, [...SomeLabels, currencyCo
      ), by_return as materialized (${candidatesOf("requested")}
      ), by_order as materialized (${candidatesOf("returned")}
      )
-     select b.label_id, b.amount_minor, b.is_voided, b.is_foreign, r.candidates as by_return, o.candidates as by_order
+     select b.label_id, b.order_id, b.amount_minor, b.is_foreign, r.candidates as by_return, o.candidates as by_order
        from label b
        left join by_return r on r.label_id = b.label_id
        left join by_order o on o.label_id = b.label_id`,
