@@ -71,13 +71,7 @@ export function addLabels({ labels, most }: ChangedKeys, source: string, labelId
 }
 
 export function addLabelKeys(changedKeys: ChangedKeys, keys: readonly LabelKey[]): void {
-  for (const [source, rows] of Map.groupBy(keys, (key) => key.source)) {
-    addLabels(
-      changedKeys,
-      source,
-      rows.map((row) => row.label_id),
-    );
-  }
+  for (const { source, label_id: labelId } of keys) addLabels(changedKeys, source, [labelId]);
 }
 
 export function addPlaces(changedKeys: ChangedKeys, { months, products, skus }: LinePlaces): void {
