@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admit } from "../access/admit.ts";
@@ -27,62 +26,12 @@ import {
 } from "./tool-call.ts";
 import type { JsonObject, Malformed, Message, RequestId, RpcAnswer } from "./tool-call.ts";
 
-/** How much of a body is read, and for how long. */
-type BodyLimits = { bytes: number; milliseconds: number };
-
 const TOO_LARGE = "The request body is too large.";
-const UNREADABLE = "The request body could not be read.";
-
-/** A body that was not read to its end; `statusCode` is HTTP's. */
-class UnreadBodyError extends Error {
-  readonly statusCode: 400 | 408 | 413;
-
-  constructor(statusCode: 400 | 408 | 413, message: string) {
-    super(message);
-    this.statusCode = statusCode;
-  }
-}
-
-/** The size that a request declares for its body; 0 also for one that comes in chunks. */
-function declaredBytes(request: IncomingMessage): number {
-  return Number(request.headers["content-length"] ?? 0);
-}
-
-/** Reads a body to its end, or no further than its limits; rejects with `UnreadBodyError`. */
-function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const stop = (): void => {
-      clearTimeout(timer);
-      request.off("data", take).off("end", finish).off("close", breakOff);
-    };
-    const fail = (error: UnreadBodyError): void => {
-      stop();
-      request.pause();
-      reject(error);
-    };
-    const take = (chunk: Buffer): void => {
-      length += chunk.length;
-      if (length > limits.bytes) fail(new UnreadBodyError(413, TOO_LARGE));
-      else chunks.push(chunk);
-    };
-    const finish = (): void => {
-      stop();
-      resolve(Buffer.concat(chunks, length));
-    };
-    const breakOff = (): void => fail(new UnreadBodyError(400, UNREADABLE));
-    // Most bodies have arrived by now and need no timer.
-    const timer = request.complete
-      ? undefined
-      : setTimeout(
-          () => fail(new UnreadBodyError(408, "The request body took too long to arrive.")),
-          limits.milliseconds,
-        );
-    if (request.destroyed) breakOff();
-    else request.on("data", take).on("end", finish).on("close", breakOff);
-  });
-}
+/** Why a body was not read to its end, by the status of its answer. */
+const UNREAD: Readonly<Record<number, string>> = {
+  408: "The request body took too long to arrive.",
+  413: TOO_LARGE,
+};
 
 type McpOptions = {
   operations: readonly Operation[];
@@ -126,7 +75,6 @@ export function createMcpRoutes(options: McpOptions) {
     headers.origin === undefined ||
     allowed.has(headers.origin) ||
     headers.origin === ownOriginOf(headers.host, options.publicOrigin);
-  const limits = { bytes: BODY_LIMIT_BYTES, milliseconds: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS };
   const admitted = new WeakSet<FastifyRequest>();
   const call = { tools, countError: options.onToolError ?? (() => {}) };
   const { issuer = null } = options;
@@ -143,7 +91,13 @@ export function createMcpRoutes(options: McpOptions) {
       // A separate context with its own parser and error format.
       void server.register(async (scope) => {
         scope.removeAllContentTypeParsers();
-        scope.addContentTypeParser("application/json", ({ raw }: FastifyRequest) => readBody(raw, limits));
+        const reading = { parseAs: "buffer", bodyLimit: BODY_LIMIT_BYTES } as const;
+        scope.addContentTypeParser("application/json", reading, (_request, body, done) => done(null, body));
+        scope.addHook("preParsing", ({ raw }, _reply, _payload, done) => {
+          // Most bodies have arrived by now and need no timer.
+          if (!raw.complete) limitTime(raw, options.bodyTimeoutMs ?? BODY_TIMEOUT_MS);
+          done();
+        });
         scope.addHook("onRequest", (request, reply, done) => {
           const isShared = allowed.has(request.headers.origin ?? "");
           // A page of an allowed origin may read the 405 of its GET, too: clients try a stream.
@@ -165,9 +119,12 @@ export function createMcpRoutes(options: McpOptions) {
           if (reply.statusCode === 401) reply.header("WWW-Authenticate", challenge);
           done();
         });
-        scope.setErrorHandler((error, request, reply) =>
-          sendRpc(reply, failureAnswer(error, request, reply, null)),
-        );
+        scope.setErrorHandler(async (error, request, reply) => {
+          // Fastify would let the rest of the body flow, and Node.js begins to read it in this turn.
+          request.raw.pause();
+          await nextTurn();
+          return sendRpc(reply, failureAnswer(error, request, reply, null));
+        });
         const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
           const enter = async (): Promise<void> => {
             if (!admitted.has(request)) await admit(request, reply);
@@ -195,7 +152,7 @@ function sharedWith({ headers }: FastifyRequest): Record<string, string> {
   };
 }
 
-function refuseUnread({ headers, raw }: FastifyRequest, mayCall: boolean): RpcAnswer | null {
+function refuseUnread({ headers }: FastifyRequest, mayCall: boolean): RpcAnswer | null {
   const refuse = (status: number, message: string): RpcAnswer =>
     rpcError(status, null, { code: INVALID_REQUEST, message });
   if (!mayCall) {
@@ -203,7 +160,15 @@ function refuseUnread({ headers, raw }: FastifyRequest, mayCall: boolean): RpcAn
   }
   const mediaType = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
   if (mediaType !== "application/json") return refuse(415, "The Content-Type must be application/json.");
-  return declaredBytes(raw) > BODY_LIMIT_BYTES ? refuse(413, TOO_LARGE) : null;
+  return Number(headers["content-length"] ?? 0) > BODY_LIMIT_BYTES ? refuse(413, TOO_LARGE) : null;
+}
+
+/** Ends the reading of a body that takes too long: Fastify answers an error of its stream. */
+function limitTime(raw: FastifyRequest["raw"], timeoutMs: number): void {
+  const end = () => raw.emit("error", Object.assign(new Error(UNREAD[408]), { statusCode: 408 }));
+  const timer = setTimeout(end, timeoutMs);
+  // Listens to errors too: one that nobody hears ends the process.
+  for (const event of ["end", "error", "close"]) raw.once(event, () => clearTimeout(timer));
 }
 
 /** Whether the whole body is here already and short; any other is read only once its caller is admitted. */
@@ -309,7 +274,7 @@ function failureAnswer(
   }
   const { statusCode = 500 } = error as { statusCode?: number };
   if (statusCode >= 400 && statusCode < 500) {
-    const message = error instanceof UnreadBodyError ? error.message : UNREADABLE;
+    const message = UNREAD[statusCode] ?? "The request body could not be read.";
     return rpcError(statusCode, null, { code: INVALID_REQUEST, message });
   }
   noteError(request, error);
