@@ -1,7 +1,7 @@
 import type { TObject } from "typebox";
 import { fold } from "../lib/fold.ts";
 import { dayFromText, knownMonth } from "../lib/month.ts";
-import { nearestName } from "../lib/nearest-name.ts";
+import { meantText } from "../lib/nearest-name.ts";
 import { listParameters, pathNames, takesSelector } from "./endpoint.ts";
 import type { Endpoint, Parameter, ParameterSchema } from "./endpoint.ts";
 import { invalidParameters, REST_WORDS, type Vocabulary } from "./errors.ts";
@@ -123,13 +123,8 @@ function compileParameter({ name, isRequired, ...parameter }: Parameter, words: 
       return schema["x-unreadable"] ?? schema.default;
     }
     const isOtherNotation = isNumber && !isTooLong && typeof value === "string" && OTHER_NOTATION.test(value);
-    const meant =
-      schema["x-normalized"] === true && typeof value === "string" ? nearestName(value, names ?? []) : null;
-    const end = isOtherNotation
-      ? ", in plain decimal digits."
-      : meant === null
-        ? "."
-        : `; did you mean ${meant}?`;
+    const misspelt = schema["x-normalized"] === true && typeof value === "string" ? value : "";
+    const end = isOtherNotation ? ", in plain decimal digits." : meantText(misspelt, names ?? []);
     problems.set(name, `${allowed}${end}`);
     return undefined;
   };
@@ -284,11 +279,9 @@ export function compileNames(
 ): UnknownNames {
   const describe = (name: string): string => {
     const takers = others.filter((other) => other.listed.includes(name)).map((other) => other.self);
-    const nearest = nearestName(name, listed);
     const elsewhere =
       takers.length === 0 ? "" : `; ${takers.join(", ")} ${takers.length === 1 ? "takes" : "take"} it`;
-    const meant = nearest === null ? "" : `; did you mean ${nearest}?`;
-    return `${shown(name)} is not ${inputKind} of ${self}${elsewhere}${meant === "" ? "." : meant}`;
+    return `${shown(name)} is not ${inputKind} of ${self}${elsewhere}${meantText(name, listed)}`;
   };
   return (names) => {
     const sentences: string[] = [];

@@ -1,6 +1,6 @@
 import { invalidRequest } from "../contract/errors.ts";
 import { BREAKDOWNS, OPTION_PREFIX } from "../contract/parameters.ts";
-import { nearestName, SHOWN_NAME } from "../lib/nearest-name.ts";
+import { meantText, SHOWN_NAME } from "../lib/nearest-name.ts";
 import { findOptionName, listOptionNames } from "../store/queries/selection.ts";
 import type { BreakdownBy } from "../store/queries/report-breakdown.ts";
 import type { Snapshot } from "../store/workspace.ts";
@@ -43,10 +43,9 @@ const MOST_NAMED = 10;
 function unknownOption(name: string, all: readonly string[]) {
   const names = all.filter((each) => SHOWN_NAME.test(each));
   const known = names.map((each) => OPTION_PREFIX + each);
-  const nearest = nearestName(name, names);
   const more = known.length > MOST_NAMED ? ", …" : "";
   const options =
     known.length === 0 ? "; this store has no options" : `, ${known.slice(0, MOST_NAMED).join(", ")}${more}`;
-  const end = nearest === null ? "." : `; did you mean ${OPTION_PREFIX}${nearest}?`;
+  const end = meantText(name, names, OPTION_PREFIX);
   return invalidRequest(`breakdownBy must be one of ${BREAKDOWNS.join(", ")}${options}${end}`, "breakdownBy");
 }

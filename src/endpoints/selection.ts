@@ -1,7 +1,7 @@
 import { entities } from "../contract/entities.ts";
 import { invalidRequest } from "../contract/errors.ts";
 import { readSelector, type Selector, type SelectorInput } from "../contract/selector.ts";
-import { nearestName, SHOWN_NAME } from "../lib/nearest-name.ts";
+import { meantText, SHOWN_NAME } from "../lib/nearest-name.ts";
 import type { CohortRange } from "../metrics/completeness.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
 import { listVendors, type Found, type Selection } from "../store/queries/selection.ts";
@@ -81,12 +81,8 @@ export async function requireFound(
     );
   }
   if (!vendorFound) {
-    const names = await listVendors(database, workspace);
-    const nearest = nearestName(
-      selector.vendor ?? "",
-      names.filter((name) => SHOWN_NAME.test(name)),
-    );
-    const meant = nearest === null ? "." : `; did you mean ${nearest}?`;
+    const names = (await listVendors(database, workspace)).filter((name) => SHOWN_NAME.test(name));
+    const meant = meantText(selector.vendor ?? "", names);
     throw invalidRequest(
       (words) =>
         `vendor matches nothing in this workspace; take vendors from ${words.nameOf(entities)}${meant}`,

@@ -20,6 +20,12 @@ export function nearestName(name: string, candidates: readonly string[]): string
   return nearest;
 }
 
+/** The end of a sentence about a misspelt name: the most likely candidate as it is written there, if there is one. */
+export function meantText(name: string, candidates: readonly string[], prefix = ""): string {
+  const nearest = nearestName(name, candidates);
+  return nearest === null ? "." : `; did you mean ${prefix}${nearest}?`;
+}
+
 function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, "");
 }
