@@ -20,7 +20,7 @@ const STATEMENT_CANCELED = "57014";
 /** The catalogue as selectors: by pages without q, best matches on one page with q. */
 export async function entities(cursors: CursorCodec, call: EndpointCall<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
-  const { type = "all", limit = 20, vendor = null, fields = "required" } = input;
+  const { type = "all", limit = 20, vendor = null } = input;
   const query = input.q ?? "";
   const filter = { typeRank: TYPE_RANKS[type], vendor };
   const folded = fold(query).trim();
@@ -35,8 +35,7 @@ export async function entities(cursors: CursorCodec, call: EndpointCall<typeof c
       ? await listEntities(database, workspace, filter, position, limit + 1)
       : await search(database, workspace, filter, { foldedText: folded, limit });
   const { rows, echo } = pageOf(found, limit, { cursors, binding, positionOf });
-  const present = fields === "all" ? presentPictured : presentEntity;
-  return jsonAnswer(rows.map(present), { query, type, vendor, ...echo });
+  return jsonAnswer(rows.map(presentEntity), { query, type, vendor, ...echo });
 }
 
 /** Throws `invalid_request` for a search that takes too long. */
@@ -58,7 +57,7 @@ function positionOf(row: EntityRow): EntityPosition {
   return [row.type_rank, row.label, row.entity_key, row.product_group_type];
 }
 
-function presentEntity(row: EntityRow) {
+function presentEntity(row: ListedEntity) {
   const isGroup = row.type_rank === TYPE_RANKS.product_group;
   return {
     type: TYPES[row.type_rank],
@@ -71,11 +70,8 @@ function presentEntity(row: EntityRow) {
     product_group_type: isGroup ? row.product_group_type : null,
     product_group_key: isGroup ? row.entity_key : null,
     selector: selectorOf(row),
+    product_image_url: row.image_url,
   };
-}
-
-function presentPictured(row: ListedEntity) {
-  return { ...presentEntity(row), product_image_url: row.image_url };
 }
 
 function selectorOf(row: EntityRow) {

@@ -1,6 +1,7 @@
 import type { TArray, TObject } from "typebox";
 import { alerts as alertsContract } from "../contract/alerts.ts";
 import { jsonAnswer, type Answer } from "../contract/endpoint.ts";
+import { entities as entitiesContract } from "../contract/entities.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import { returnCostLeaderboard as costContract } from "../contract/return-cost-leaderboard.ts";
 import { returnRateLeaderboard as rateContract } from "../contract/return-rate-leaderboard.ts";
@@ -30,7 +31,7 @@ type HandlerTools = {
 
 export function createHandlers({ cursors, consoleAddress, openStream }: HandlerTools): Handlers {
   return {
-    entities: (call) => entities(cursors, call),
+    entities: withFields(entitiesContract.response, (call) => entities(cursors, call)),
     summary,
     report,
     timeseries,
