@@ -1,4 +1,4 @@
-import { lexer, walkTokens, type MarkedToken, type Token, type Tokens } from "marked";
+import { lexer, type MarkedToken, type Token, type Tokens } from "marked";
 import { html, renderHtml, unescapeHtml, type Html, type HtmlValue } from "../lib/html.ts";
 import { join } from "node:path";
 import { API_VERSION } from "../contract/endpoint.ts";
@@ -28,20 +28,15 @@ export function renderMarkdown(markdown: string, linkTo: LinkTo, sizeOf: SizeOf)
   };
 }
 
+/** In this project's documents no link holds brackets, and no code looks like one. */
+const LINK = /(!?\[([^[\]]*)\])\(([^()[\]\s]+)\)/gu;
+
 /** The same Markdown with this service's addresses for its links; links to documents that are not served become text. */
 export function withAddresses(markdown: string, linkTo: LinkTo): string {
-  const parts: string[] = [];
-  let read = 0;
-  void walkTokens(lexer(markdown), (token) => {
-    if (token.type !== "link" && token.type !== "image") return;
-    const { raw, href, text, type } = token as Tokens.Link | Tokens.Image;
-    const at = markdown.indexOf(raw, read);
-    const address = linkTo(href);
-    const link = `${type === "image" ? "!" : ""}[${text}](${address ?? ""})`;
-    parts.push(markdown.slice(read, at), address === null ? text : link);
-    read = at + raw.length;
+  return markdown.replaceAll(LINK, (_link, label: string, text: string, target: string) => {
+    const address = linkTo(target);
+    return address === null ? text : `${label}(${address})`;
   });
-  return [...parts, markdown.slice(read)].join("");
 }
 
 /** The first heading and sentence, as plain text. Reads only the start of a document: far faster than all of it. */
