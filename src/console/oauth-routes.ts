@@ -43,6 +43,7 @@ const SHARED = {
 /** Of descriptions, for one person. */
 const MOST_READ_PER_MINUTE = 20;
 const TOO_MANY = new OauthError("temporarily_unavailable", "Too many requests: try again in a minute.", 429);
+const FORM_TYPE = /^application\/x-www-form-urlencoded\b/iu;
 const NO_FORM = wrongRequest(
   "The body must be a form (application/x-www-form-urlencoded) that names each field once.",
 );
@@ -68,7 +69,7 @@ export function createOauthRoutes({ control, now }: Pick<SessionOptions, "contro
   const register: Ask = ({ clientAddress, body }, reply) => {
     const at = now();
     if (!ofAddress(clientKeyOf(clientAddress), at) || !ofAll("", at)) throw TOO_MANY;
-    const { name, redirectUris } = readRegistration(body);
+    const { name, redirectUris } = readRegistration(parsedJson(String(body)));
     const clientId = clientIdOf({ name, redirectUris }, key);
     reply.code(201);
     return {
@@ -84,10 +85,11 @@ export function createOauthRoutes({ control, now }: Pick<SessionOptions, "contro
   // A form of a client (RFC 6749, section 3.2). Those that fail count for its address, and revocations, which answer nothing.
   const form = (path: string, act: Act): RouteGroup => {
     const admits = createMinuteLimit(MOST_FAILURES);
-    return route(path, "POST", async ({ clientAddress, body: sent }) => {
+    return route(path, "POST", async ({ clientAddress, body, headers }) => {
       const address = clientKeyOf(clientAddress);
       if (!admits(address, now())) throw TOO_MANY;
-      if (!(sent instanceof URLSearchParams) || sent.size !== new Set(sent.keys()).size) throw NO_FORM;
+      const sent = new URLSearchParams(FORM_TYPE.test(headers["content-type"] ?? "") ? String(body) : "");
+      if (sent.size === 0 || sent.size !== new Set(sent.keys()).size) throw NO_FORM;
       const field = (name: string): string => sent.get(name) ?? "";
       const clientId = field("client_id");
       if (!isClientAddress(clientId) && readClientId(clientId, key) === null) throw UNKNOWN_CLIENT;
@@ -188,19 +190,12 @@ function metadataOf(issuer: string, resource: string): (readonly [path: string, 
   ];
 }
 
-const BODIES: readonly (readonly [type: string, read: (text: string) => unknown])[] = [
-  ["application/json", parsedJson],
-  ["application/x-www-form-urlencoded", (text) => new URLSearchParams(text)],
-];
-
-/** A route with its own bodies, which are short, and errors. */
+/** A route with its own bodies, which are short texts, and errors. */
 function route(path: string, method: "GET" | "POST", ask: Ask): RouteGroup {
   const register = async (scope: FastifyInstance): Promise<void> => {
     scope.removeAllContentTypeParsers();
-    for (const [type, read] of BODIES) {
-      const limits = { parseAs: "string", bodyLimit: BODY_LIMIT_BYTES } as const;
-      scope.addContentTypeParser<string>(type, limits, (_request, body, done) => done(null, read(body)));
-    }
+    const limits = { parseAs: "string", bodyLimit: BODY_LIMIT_BYTES } as const;
+    scope.addContentTypeParser("*", limits, (_request, body, done) => done(null, body));
     scope.addHook("onRequest", async (_request, reply) => void reply.headers(SHARED));
     scope.setErrorHandler((error, request, reply) => {
       if (!(error instanceof OauthError)) throw error;
