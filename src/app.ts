@@ -26,7 +26,6 @@ import { newestMonth } from "./endpoints/cohort-months.ts";
 import { createHandlers } from "./endpoints/handlers.ts";
 import { baseMeta } from "./endpoints/meta.ts";
 import { createConnectRoutes, createWebhookRoute } from "./http/webhooks.ts";
-import { createBrowserCookie } from "./http/cookie.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer, createOperationsServer, type RouteGroup } from "./http/server.ts";
 import {
@@ -368,7 +367,7 @@ function createPlatformRoutes(
         begin: (query, browser) => beginInstallation(environment, query, browser),
         finish: (query, browser) => finishInstallation(environment, query, browser),
       },
-      createBrowserCookie(publicUrl?.startsWith("https:") === true),
+      publicUrl?.startsWith("https:") === true,
     ),
   ];
 }

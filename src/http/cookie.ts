@@ -1,5 +1,3 @@
-import { randomBytes } from "node:crypto";
-
 /** A cookie of this service: of the whole site, out of the reach of scripts, and sent along from links of other sites. */
 export type Cookie = {
   /** Its value in a Cookie header; null = it is not there. */
@@ -39,25 +37,4 @@ function readCookie(header: string, name: string): string | null {
     return value.length > LONGEST_VALUE ? null : value.trim();
   }
   return null;
-}
-
-const VALUE = /^[A-Za-z0-9_-]{43}$/u;
-const LIFETIME_SECONDS = 600;
-
-/** The cookie that identifies a browser while a merchant approves; values not from `newBrowser` count as missing. */
-export type BrowserCookie = Pick<Cookie, "read" | "write">;
-
-export function createBrowserCookie(isSecure: boolean): BrowserCookie {
-  const { read, write } = createCookie("returns-approval", isSecure, LIFETIME_SECONDS);
-  return {
-    read: (header) => {
-      const value = read(header) ?? "";
-      return VALUE.test(value) ? value : null;
-    },
-    write,
-  };
-}
-
-export function newBrowser(): string {
-  return randomBytes(32).toString("base64url");
 }

@@ -6,7 +6,8 @@ import { noteRefusal } from "./request-log.ts";
 import type { RouteGroup } from "./server.ts";
 import { createHash } from "node:crypto";
 import { html, renderHtml, type Html } from "../lib/html.ts";
-import { newBrowser, type BrowserCookie } from "./cookie.ts";
+import { hashSecret, newSecret } from "../access/secret.ts";
+import { createCookie } from "./cookie.ts";
 
 /** A delivery as received. Header names are in lower case; the signature covers the body. */
 type ReceivedWebhook = { headers: Readonly<Record<string, string>>; body: Buffer };
@@ -231,11 +232,16 @@ const PAGE_HEADERS = {
   "Referrer-Policy": "no-referrer",
 } as const;
 
+/** How long a merchant may take to approve. */
+const APPROVAL_SECONDS = 600;
+
 /** The two pages of an installation. They answer only GET: a HEAD would use up one-time values. */
-export function createConnectRoutes(handlers: ConnectHandlers, cookie: BrowserCookie): RouteGroup[] {
+export function createConnectRoutes(handlers: ConnectHandlers, isSecure: boolean): RouteGroup[] {
+  const cookie = createCookie("returns-approval", isSecure, APPROVAL_SECONDS);
   return [
     createPage("/connect/shopify", async (request, reply) => {
-      const browser = cookie.read(request.headers.cookie) ?? newBrowser();
+      const kept = cookie.read(request.headers.cookie) ?? "";
+      const browser = hashSecret(kept) === null ? newSecret().text : kept;
       const answer = await handlers.begin(queryOf(request), browser);
       if ("location" in answer) reply.header("Set-Cookie", cookie.write(browser));
       return answer;
