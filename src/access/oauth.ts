@@ -25,9 +25,7 @@ export const AUTHORIZE_PATH = "/oauth/authorize";
 export const RESOURCE_METADATA_PATH = "/.well-known/oauth-protected-resource";
 
 const LONGEST_NAME = 60;
-const MOST_REDIRECTS = 5;
-/** Of a description, of which nothing is kept in addresses. */
-const MOST_DESCRIBED = 20;
+const MOST_REDIRECTS = 20;
 const LONGEST_REDIRECT = 255;
 /** Of name and addresses together, as they are in the id: a browser keeps the whole request in a cookie while it signs in. */
 const LONGEST_DESCRIPTION_BYTES = 800;
@@ -50,15 +48,15 @@ function isRedirect(text: unknown): text is string {
 const BAD_CLIENT = "invalid_client_metadata";
 
 /** Reads the metadata that a client registers (RFC 7591). Other requested values are answered, but not used. Throws `OauthError`. */
-export function readRegistration(body: unknown, mostRedirects = MOST_REDIRECTS): OauthClient {
+export function readRegistration(body: unknown): OauthClient {
   const { client_name: given = "An app", redirect_uris: redirects } = (body ?? {}) as Record<string, unknown>;
   if (typeof given !== "string" || given.length > 4 * LONGEST_NAME)
     throw new OauthError(BAD_CLIENT, `client_name must be text of up to ${LONGEST_NAME} characters.`);
-  const isList = Array.isArray(redirects) && redirects.length > 0 && redirects.length <= mostRedirects;
+  const isList = Array.isArray(redirects) && redirects.length > 0 && redirects.length <= MOST_REDIRECTS;
   if (!isList || !redirects.every(isRedirect)) {
     throw new OauthError(
       "invalid_redirect_uri",
-      `redirect_uris must be a list of 1 to ${mostRedirects} addresses, each https, http on this machine itself (127.0.0.1 or localhost), or an installed app's own scheme, of up to 255 characters and without # and user name.`,
+      `redirect_uris must be a list of 1 to ${MOST_REDIRECTS} addresses, each https, http on this machine itself (127.0.0.1 or localhost), or an installed app's own scheme, of up to 255 characters and without # and user name.`,
     );
   }
   // Without line breaks, invisible or direction-changing characters, or the quotation marks that pages put around it: it is shown
@@ -110,8 +108,8 @@ export function readDescription(clientId: string, document: unknown): OauthClien
   if ((told["token_endpoint_auth_method"] ?? "none") !== "none")
     throw new OauthError("invalid_client", "Its token_endpoint_auth_method must be none.");
   const { redirect_uris: listed } = told;
-  const usable = Array.isArray(listed) ? listed.filter(isRedirect).slice(0, MOST_DESCRIBED) : listed;
-  return readRegistration({ ...told, redirect_uris: usable }, MOST_DESCRIBED);
+  const usable = Array.isArray(listed) ? listed.filter(isRedirect).slice(0, MOST_REDIRECTS) : listed;
+  return readRegistration({ ...told, redirect_uris: usable });
 }
 
 export type AppRequest = ReturnType<typeof readRequest>;
