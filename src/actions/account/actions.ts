@@ -4,7 +4,6 @@ import { impossible, invalid } from "../refusal.ts";
 import { checkEnrolment, PASSKEY_REFUSALS, type PasskeySite } from "../../access/passkey.ts";
 import type { Provider, ProviderAccount } from "../../access/provider.ts";
 import { keyFor, type Keys } from "../../lib/keys.ts";
-import type { Database } from "../../store/database.ts";
 import {
   deletePasskey,
   insertPasskey,
@@ -14,13 +13,8 @@ import {
   listSessions,
   lockPerson,
 } from "../../store/queries/console-user.ts";
-import type { ListedPasskey, ListedSession, NewPasskey } from "../../store/queries/console-user.ts";
-import {
-  deleteAccounts,
-  findAccountOf,
-  insertAccount,
-  type LinkedAccount,
-} from "../../store/queries/provider-account.ts";
+import type { NewPasskey } from "../../store/queries/console-user.ts";
+import { deleteAccounts, findAccountOf, insertAccount } from "../../store/queries/provider-account.ts";
 import { defineAction, type ActionContext, type ActionCaller } from "../action.ts";
 import { anyText, flag, own, text } from "../field.ts";
 import { giveName, PERSON_NAME_MAX_LENGTH, readPersonName } from "../people/person-name.ts";
@@ -38,13 +32,6 @@ export type AccountCaller = ActionCaller & {
   account?: ProviderAccount;
 };
 
-/** `linked`: at the provider of today; null = none. */
-export type MyAccount = {
-  passkeys: ListedPasskey[];
-  sessions: ListedSession[];
-  linked: LinkedAccount | null;
-};
-
 export const NO_PASSKEYS_HERE =
   "Passkeys do not work on an IP address: open the console as http://localhost instead.";
 
@@ -52,20 +39,6 @@ export const NO_PASSKEYS_HERE =
 export const OTHERS = "others";
 
 const OF_ONESELF = { least: "person", proof: true, hasNoWorkspace: true } as const;
-
-/** Passkeys, oldest first, and running sessions, newest first. */
-export async function showAccount(
-  database: Database,
-  userId: string,
-  now: Date,
-  provider: Provider | null,
-): Promise<MyAccount> {
-  return {
-    passkeys: await listPasskeys(database, userId),
-    sessions: await listSessions(database, userId, now),
-    linked: provider === null ? null : await findAccountOf(database, userId, provider.issuer),
-  };
-}
 
 export const renameSelf = defineAction({
   name: "me.rename",

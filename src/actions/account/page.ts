@@ -21,7 +21,9 @@ import {
 } from "../../console/session-context.ts";
 import { actionForm, passkeyForm, refusal, textField, type FormPlace } from "../../console/views/form.ts";
 import { html, type Html } from "../../lib/html.ts";
+import { listPasskeys, listSessions } from "../../store/queries/console-user.ts";
 import type { ListedPasskey, ListedSession } from "../../store/queries/console-user.ts";
+import { findAccountOf, type LinkedAccount } from "../../store/queries/provider-account.ts";
 import { runAction, type Action } from "../action.ts";
 import { formInput, textInput, type Fields } from "../field.ts";
 import { requireRight } from "../right.ts";
@@ -34,10 +36,9 @@ import {
   removePasskey,
   renameSelf,
   sessionIdOf,
-  showAccount,
   unlinkAccount,
 } from "./actions.ts";
-import type { AccountCaller, MyAccount } from "./actions.ts";
+import type { AccountCaller } from "./actions.ts";
 
 const PATH = "/me";
 
@@ -98,13 +99,19 @@ function callerOf(context: SessionContext, own: OwnRequest): AccountCaller {
   };
 }
 
+/** `linked`: at the provider of today; null = none. */
+type MyAccount = { passkeys: ListedPasskey[]; sessions: ListedSession[]; linked: LinkedAccount | null };
+
 async function show(context: SessionContext, own: OwnRequest, form?: RefusedAction): Promise<FastifyReply> {
   const { request, visitor } = own;
   const { person, sessionHash } = visitor;
-  const now = context.now();
   const { database, provider } = context.control;
-  const account = await showAccount(database, person.userId, now, provider);
-  const isFresh = isFreshProof(person.authenticatedAt, now);
+  const account: MyAccount = {
+    passkeys: await listPasskeys(database, person.userId),
+    sessions: await listSessions(database, person.userId, context.now()),
+    linked: provider && (await findAccountOf(database, person.userId, provider.issuer)),
+  };
+  const isFresh = isFreshProof(person.authenticatedAt, context.now());
   const place = formPlace(request, PATH, form);
   const isPublic = context.site.publicOrigin !== null;
   const host = passkeySiteOf(request, context.site) === null ? (request.headers.host ?? "") : null;
