@@ -1,7 +1,7 @@
 import { csvText, guardedText } from "../../lib/csv-text.ts";
 import { dayFromText } from "../../lib/month.ts";
-import { listAudit, listAuditOfAll, listInstallationEvents } from "./queries.ts";
-import type { AuditPosition, AuditRow } from "./queries.ts";
+import { listAudit, listAuditOfAll, listInstallationEvents, NEWEST } from "./queries.ts";
+import type { AuditPlace, AuditRow } from "./queries.ts";
 import { defineList, type ActionCaller, type ListPage, type WorkspaceCaller } from "../action.ts";
 import { anyText, optional, own, readInput, type Given } from "../field.ts";
 import { readDay, readInstant } from "../input.ts";
@@ -93,15 +93,12 @@ export const auditListOfAll = defineList<ListedAction, ActionCaller, typeof FILT
   },
   rows: async ({ database }, { workspace: domain, since: from, who: actor, action }, { after, limit }) => {
     const workspace = domain === null ? null : await requireWorkspace(database, domain);
-    const filter = { actor, action, from, to: null };
-    const position = readPlace(after, "--after must be the cursor of an action.");
+    const place = readPlace(after, "--after must be the cursor of an action.");
+    const page = { actor, action, from, to: null, limit, ...place };
     const rows: (AuditRow & { shop_domain?: string | null })[] =
       workspace === null
-        ? [
-            ...(await listAuditOfAll(database, filter, position, limit)),
-            ...(await listInstallationEvents(database, filter, position, limit)),
-          ]
-        : await listAudit(database, workspace.shop_key, filter, position, limit);
+        ? [...(await listAuditOfAll(database, page)), ...(await listInstallationEvents(database, page))]
+        : await listAudit(database, workspace.shop_key, page);
     const newest = rows.toSorted((left, right) => (placeOf(left) < placeOf(right) ? 1 : -1)).slice(0, limit);
     return newest.map((row) => listedAction(row, row.shop_domain ?? workspace?.shop_domain ?? null));
   },
@@ -115,8 +112,9 @@ export async function showAudit(
 ): Promise<ListedAction[]> {
   requireRight(actor, readAudit);
   const { who, ...filter } = readInput(OF_WORKSPACE, given, now);
-  const position = readPlace(after, "This cursor is not from this page. Start at the first page.");
-  const rows = await listAudit(database, workspace.shop_key, { actor: who, ...filter }, position, limit);
+  const place = readPlace(after, "This cursor is not from this page. Start at the first page.");
+  const page = { actor: who, ...filter, limit, ...place };
+  const rows = await listAudit(database, workspace.shop_key, page);
   return rows.map((row) => listedAction(row, workspace.shop_domain));
 }
 
@@ -201,11 +199,11 @@ function placeOf({ position, audit_id: id }: AuditRow): string {
 }
 
 /** null = the first page. Throws a `Refusal` with that sentence. */
-function readPlace(place: string | null, sentence: string): AuditPosition | null {
-  if (place === null) return null;
-  const { position = "", day = "", id = "" } = CURSOR.exec(place)?.groups ?? {};
+function readPlace(place: string | null, sentence: string): AuditPlace {
+  if (place === null) return NEWEST;
+  const { position = "", day = "", id: auditId = "" } = CURSOR.exec(place)?.groups ?? {};
   if (dayFromText(day) === null) throw invalid(sentence);
-  return [position, id];
+  return { position, auditId };
 }
 
 /** Events that are no action of ours: of the store platform, of sign-ins, of a worker. */
