@@ -33,7 +33,7 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   list_workspaces_to_rebuild: "operator: the end of a migration",
   connection_health: "operator: doctor",
   list_connections: "operator",
-  count_installation: "operator: doctor",
+  count_installation: "operator: doctor, and the first start",
   sync_metrics: "operator: metrics",
   run_metrics: "operator: metrics",
   alert_delivery_metrics: "operator: metrics",

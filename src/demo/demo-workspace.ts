@@ -26,9 +26,10 @@ import type { Keys } from "../lib/keys.ts";
 import { dayOfInstant } from "../lib/month.ts";
 import type { Database } from "../store/database.ts";
 import { lockWorkspace } from "../store/queries/import-stage.ts";
+import { countInstallation } from "../store/queries/worker-health.ts";
 import { listTokens } from "../actions/tokens/queries.ts";
 import { clearWorkspace } from "../store/queries/workspace-erase.ts";
-import { ANY_WORKSPACE, findWorkspace, listWorkspaces } from "../actions/workspace/queries.ts";
+import { findWorkspace } from "../actions/workspace/queries.ts";
 import type { DirectoryRow } from "../store/queries/workspace-directory.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 import { writeDemoStore, type DemoStoreSummary } from "./demo-store.ts";
@@ -102,10 +103,9 @@ export async function writeDemoFolder(folder: string, request: DemoStoreRequest)
 
 /** Whether a first start still has to create the demo workspace: it is missing, or its creation was interrupted. */
 export async function isDemoMissing(database: Database): Promise<boolean> {
-  const workspaces = await listWorkspaces(database, { ...ANY_WORKSPACE, limit: 2 });
-  if (workspaces.length === 0) return true;
-  const [only] = workspaces;
-  return workspaces.length === 1 && only?.shop_domain === DEMO_STORE.domain && only.data_version === 0;
+  const { workspaces } = await countInstallation(database);
+  if (workspaces !== 1) return workspaces === 0;
+  return (await findWorkspace(database, DEMO_STORE.domain))?.data_version === 0;
 }
 
 /** The file of a database's demo token: one data folder may serve the embedded database and others at different times. */

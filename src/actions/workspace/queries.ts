@@ -201,7 +201,7 @@ export async function findWorkspace(database: Queryable, shopDomain: string): Pr
 }
 
 /** Which workspaces a list shows; null = any. */
-export type WorkspaceFilter = {
+type WorkspaceFilter = {
   /** Part of its domain. */
   search: string | null;
   plan: string | null;
@@ -210,16 +210,6 @@ export type WorkspaceFilter = {
   /** The domain that the page follows on. */
   after: string | null;
   limit: number;
-};
-
-/** Every workspace, a thousand at most. */
-export const ANY_WORKSPACE: WorkspaceFilter = {
-  search: null,
-  plan: null,
-  billing: null,
-  readiness: null,
-  after: null,
-  limit: 1000,
 };
 
 /** A workspace with its requests of 30 days, and its sources; `failing`: those whose last run failed, or that refuse us. */
@@ -239,18 +229,11 @@ export const listWorkspaces = query<ListedWorkspace, [filter: WorkspaceFilter]>(
           (select count(*) from data_source s
             where s.shop_key = w.shop_key and s.status in ('failed', 'disconnected')) as failing
      from workspace w ${WITH_REQUEST}
-          where w.shop_domain > $1 and ($2::text is null or position($2 in w.shop_domain) > 0)
+          where w.shop_domain > coalesce($1, '') and ($2::text is null or position($2 in w.shop_domain) > 0)
             and ($3::text is null or w.plan_key = $3) and ($4::text is null or w.billing_status = $4)
             and ($5::text is null or ${SERVED_READINESS} = $5)
           order by w.shop_domain limit $6`,
-  ({ search, plan, billing, readiness, after, limit }) => [
-    after ?? "",
-    search,
-    plan,
-    billing,
-    readiness,
-    limit,
-  ],
+  ["after", "search", "plan", "billing", "readiness", "limit"],
 );
 
 /** The next shop key: assigned by the coordinator, since each node would count in its own range. */
