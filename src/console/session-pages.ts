@@ -57,7 +57,7 @@ export function signInState(
         until ${isoInstant(expires)}.
       </p>
       ${isPublic ? ENROL_FORM : ENTER_FORM}
-      ${provider !== null && link.has_email && html`<p>Or use your account at ${provider.name}, now and later:</p>${providerForm(provider.name)}`}`,
+      ${provider !== null && link.has_email && html`<p>Or use your account at ${provider.name}, now and later:</p>${providerForm(`Sign in with ${provider.name}`)}`}`,
   );
 }
 
@@ -113,14 +113,15 @@ export function signInPage(isPublic: boolean, provider: Pick<Provider, "name"> |
     status: 200,
     title: "Sign in",
     body: html`<h1>Sign in to Returns Analytics</h1>
-      ${provider !== null && providerForm(provider.name)}
+      ${provider !== null && providerForm(`Sign in with ${provider.name}`)}
       ${isPublic ? PUBLICLY : html`<p>${provider === null ? "You sign in with a link." : "Or sign in with a link."}</p> ${LOCALLY}`}
       <p><a href="/docs">Guides to the API</a></p>`,
   };
 }
 
-function providerForm(name: string): Html {
-  return html`<form method="post" action="/sign-in/provider"><button>Sign in with ${name}</button></form>`;
+/** The form that leads to the identity provider; `fields`: hidden ones of somebody who is signed in. */
+export function providerForm(button: string, fields: Html | null = null): Html {
+  return html`<form method="post" action="/sign-in/provider">${fields}<button>${button}</button></form>`;
 }
 
 /** What was not accepted. */

@@ -47,6 +47,7 @@ import {
   kindOfRefusal,
   OTHER_ORIGIN,
   otherHost,
+  providerForm,
   refusedSignIn,
   secretField,
   signInState,
@@ -474,13 +475,7 @@ async function showConfirm(
     <h1>${title}</h1>
     ${problem !== undefined && html`<p class="banner refused" role="alert">${problem}</p>`}
     <p>You are signed in as ${userName}. Confirm your identity to change who has access. A confirmation lasts 10 minutes.</p>
-    ${
-      isLinked &&
-      html`<form method="post" action="/sign-in/provider">
-        ${goesOn} <button>Confirm with ${provider.name}</button>
-      </form>`
-    }
-    ${form}
+    ${isLinked && providerForm(`Confirm with ${provider.name}`, goesOn)} ${form}
     <p><a href="${isConsolePath(next) ? next : "/"}">Go back without confirming</a></p>
   </article>`;
   return showOwn(context, own, { status: problem === undefined ? 200 : 403, title, body });
