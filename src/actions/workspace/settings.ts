@@ -11,7 +11,7 @@ import { defineAction, type ActionContext, type Detail, type WorkspaceCaller } f
 import { anyText, integer, omittable, oneOf, optional, own, type InputOf, type Field } from "../field.ts";
 import { readPersonName } from "../people/person-name.ts";
 import { requirePlan } from "../plan/actions.ts";
-import { requireWorkspace, shownWorkspace, type ShownWorkspace } from "./workspace.ts";
+import { requireWorkspace, shownWorkspace, words, type ShownWorkspace } from "./workspace.ts";
 import { folded } from "../../metrics/order-rules.ts";
 import { REASON_GROUPS } from "../../metrics/reason-groups.ts";
 import { findReasonGroups } from "../../store/queries/fit.ts";
@@ -88,20 +88,8 @@ const MEMBERS_SETTINGS: ReadonlySet<string> = new Set(Object.keys(setWindows.inp
 
 const SETTINGS = {
   plan: omittable(anyText("Plan", { hint: "<plan>" })),
-  billing: omittable(
-    oneOf("Billing", [
-      ["active", "Active"],
-      ["inactive", "Inactive"],
-    ]),
-  ),
-  readiness: omittable(
-    oneOf("Readiness", [
-      ["ready", "Ready"],
-      ["installing", "Installing"],
-      ["reconnecting", "Reconnecting"],
-      ["backfilling", "Backfilling"],
-    ]),
-  ),
+  billing: omittable(oneOf("Billing", words("active", "inactive"))),
+  readiness: omittable(oneOf("Readiness", words("ready", "installing", "reconnecting", "backfilling"))),
   primary_window_days: omittable(integer("Return window in days", 1, LONGEST_WINDOW_DAYS)),
   min_sold_units: omittable(integer("Minimum units sold", 0, null)),
   visible_card_size: omittable(integer("Rows of a ranking", 1, null)),

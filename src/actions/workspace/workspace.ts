@@ -14,7 +14,8 @@ export type ShownWorkspace = Omit<DirectoryRow, "shop_key">;
 
 const DOMAIN = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/u;
 
-const words = <const Word extends string>(...each: readonly Word[]) =>
+/** Choices that people read as they are stored. */
+export const words = <const Word extends string>(...each: readonly Word[]) =>
   each.map((word) => [word, word] as const);
 
 const FILTERS = {
