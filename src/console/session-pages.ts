@@ -26,15 +26,7 @@ export function signInState(
 ): StatePage {
   const page = isPublic ? ENROL : ENTER;
   if (link === null) return page;
-  const {
-    purpose,
-    closed,
-    name,
-    workspace_name: workspace,
-    maker_name: maker,
-    role,
-    expires_at: expires,
-  } = link;
+  const { purpose, closed, role, workspace_name: workspace, maker_name: maker } = link;
   const asked = maker ?? "the operator of this service";
   if (closed !== null) {
     const title = purpose === "invite" ? "This invitation no longer works" : "This link no longer works";
@@ -53,8 +45,8 @@ export function signInState(
     200,
     title,
     html`<p>
-        You sign in as ${name}, ${role === "viewer" ? "a" : "an"} ${role}, who ${ROLE_TEXTS[role]}. The link works once,
-        until ${isoInstant(expires)}.
+        You sign in as ${link.name}, ${role === "viewer" ? "a" : "an"} ${role}, who ${ROLE_TEXTS[role]}. The link works once,
+        until ${isoInstant(link.expires_at)}.
       </p>
       ${isPublic ? ENROL_FORM : ENTER_FORM}
       ${provider !== null && link.has_email && html`<p>Or use your account at ${provider.name}, now and later:</p>${providerForm(`Sign in with ${provider.name}`)}`}`,
