@@ -28,7 +28,6 @@ import { filterForm, textField as filterField } from "./views/filters.ts";
 import { refusal, selectField, textField, type FormPlace } from "./views/form.ts";
 
 const PATH = "/w";
-const FORM_LIMIT_BYTES = 2048;
 
 /** Where each next step begins, in a new workspace. */
 const WAYS: ReadonlyMap<string, string> = new Map([
@@ -66,7 +65,6 @@ export function homeRoutes(context: SessionContext): Routes {
       },
     },
     [PATH]: {
-      formBytes: FORM_LIMIT_BYTES,
       get: forVisitor(context, (own) => show(own)),
       post: forSender(context, create, show),
     },

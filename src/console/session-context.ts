@@ -31,16 +31,8 @@ export type SessionOptions = {
 };
 
 export type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
-/**
- * `formBytes`: how long its form may be, where that is less than the answer of a browser for a passkey. `isOpen`: its address
- * is the right to post to it, from anywhere and in any form.
- */
-export type RouteHandlers = {
-  get?: RouteHandler;
-  post?: RouteHandler;
-  formBytes?: number;
-  isOpen?: true;
-};
+/** `isOpen`: its address is the right to post to it, from anywhere and in any form. */
+export type RouteHandlers = { get?: RouteHandler; post?: RouteHandler; isOpen?: true };
 /** By path. */
 export type Routes = Readonly<Record<string, RouteHandlers>>;
 

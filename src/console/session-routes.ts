@@ -63,7 +63,7 @@ export type SessionPages = Pick<SessionContext, "sessionHashOf" | "toSignIn" | "
   guard: (request: FastifyRequest, reply: FastifyReply, isOpen?: boolean) => FastifyReply | null;
 };
 
-/** Of the answer of a browser for a passkey. */
+/** Of the answer of a browser for a passkey, which is longer than any other form. */
 const FORM_LIMIT_BYTES = 16_384;
 /** Not "cookies": it would sign people out of every other service of the domain, or of localhost. */
 const CLEARED_DATA = '"cache", "storage"';
@@ -141,7 +141,7 @@ function createGuard(site: ConsoleSite): SessionPages["guard"] {
 
 function surface(
   path: string,
-  { get, post, formBytes = FORM_LIMIT_BYTES, isOpen }: RouteHandlers,
+  { get, post, isOpen }: RouteHandlers,
   guard: SessionPages["guard"],
 ): RouteGroup {
   const methods = [get && "GET, HEAD", post && "POST"].filter((method) => method !== undefined);
@@ -149,9 +149,9 @@ function surface(
     path,
     allowedMethods: methods.join(", "),
     register: (server: FastifyInstance): void => {
-      formScope(server, { formBytes, partBytes: null }, (scope) => {
+      formScope(server, { formBytes: FORM_LIMIT_BYTES, partBytes: null }, (scope) => {
         if (isOpen === true) {
-          const options = { parseAs: "string", bodyLimit: formBytes } as const;
+          const options = { parseAs: "string", bodyLimit: FORM_LIMIT_BYTES } as const;
           scope.addContentTypeParser("*", options, (_request, _body, done) => done(null));
         }
         scope.addHook("onRequest", (request, reply, done) => {

@@ -23,8 +23,6 @@ const NOTHING: StatePage = statePage(
     <p><a href="/">Open the console</a></p>`,
 );
 
-const FORM_LIMIT_BYTES = 2048;
-
 /**
  * The pages behind the links of its mails, without sign-in. A GET, as mail scanners send, changes nothing; a POST performs the
  * signed purpose, also from a mail program, which sends no Origin (RFC 8058).
@@ -40,7 +38,6 @@ export function digestRoutes({ control, now }: SessionContext): Routes {
   return {
     [DIGEST_PATH]: {
       isOpen: true,
-      formBytes: FORM_LIMIT_BYTES,
       get: async (request, reply) => {
         const found = await find(request);
         if (found === null) return showState(reply, NOTHING);
