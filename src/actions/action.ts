@@ -93,12 +93,12 @@ export type Action<
 > = Right & {
   /** Verb and noun, such as "Revoke token": the button of its form. */
   title: string;
-  /** Its line in the help of commands. */
-  about: string;
+  /** Of one that is a command, too: its line in the help. */
+  about?: string;
   /** The past tense for the audit, such as "Revoked a token". */
   past: string;
   input: Inputs;
-  /** Whether it needs the installation's keys. */
+  /** Whether its command opens the installation's keys. */
   usesKeys?: true;
   /** Whether it is allowed for a workspace that moves to another installation, or has moved there. */
   takesMoving?: true;

@@ -105,7 +105,7 @@ export const MIGRATE: CommandSpec = {
   summary: "Migrate the database's schema to this version; safe to run twice, or on several servers at once.",
   takesAnySchema: true,
   options: {
-    "--distribute": distribute.about,
+    "--distribute": distribute.about ?? "",
   },
   examples: [
     "DATABASE_URL_FILE=./database-url ./returns migrate",

@@ -15,7 +15,7 @@ export type CommandSession = Session & {
 
 type Described = {
   name: string;
-  summary: string;
+  summary: string | undefined;
   examples?: readonly string[];
 };
 
@@ -57,7 +57,7 @@ export function addCommand(
   spec: CommandSpec | CommandGroup,
 ): Command {
   const { name, summary, examples = [] } = spec;
-  const command = parent.command(name).description(summary);
+  const command = parent.command(name).description(summary ?? "");
   if (examples.length > 0) {
     const title = examples.length === 1 ? "Example" : "Examples";
     command.addHelpText("before", `${title}:\n${examples.map((example) => `  ${example}\n`).join("")}`);

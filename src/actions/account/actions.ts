@@ -43,7 +43,6 @@ const OF_ONESELF = { least: "person", proof: true, hasNoWorkspace: true } as con
 export const renameSelf = defineAction({
   name: "me.rename",
   title: "Change name",
-  about: "Change your own name.",
   past: "Changed their own name",
   ...OF_ONESELF,
   input: { name: own("Name", readPersonName) },
@@ -65,7 +64,6 @@ export const renameSelf = defineAction({
 export const addPasskey = defineAction({
   name: "passkey.add",
   title: "Add passkey",
-  about: "Add a passkey to your account.",
   past: "Added a passkey",
   ...OF_ONESELF,
   input: {
@@ -100,7 +98,6 @@ export const addPasskey = defineAction({
 export const removePasskey = defineAction({
   name: "passkey.remove",
   title: "Remove passkey",
-  about: "Remove a passkey from your account.",
   past: "Removed a passkey",
   ...OF_ONESELF,
   input: {
@@ -132,7 +129,6 @@ export const removePasskey = defineAction({
 export const endSession = defineAction({
   name: "session.end_other",
   title: "End session",
-  about: "End your own sessions.",
   past: "Ended their other sessions",
   ...OF_ONESELF,
   input: { id: anyText("Session", { kind: "hidden" }) },
@@ -164,7 +160,6 @@ export const endSession = defineAction({
 export const linkAccount = defineAction({
   name: "account.link",
   title: "Link account",
-  about: "Link your account at the identity provider.",
   past: "Linked an account at the identity provider",
   ...OF_ONESELF,
   input: {},
@@ -186,7 +181,6 @@ export const linkAccount = defineAction({
 export const unlinkAccount = defineAction({
   name: "account.unlink",
   title: "Unlink account",
-  about: "Unlink your account at the identity provider.",
   past: "Unlinked an account at the identity provider",
   ...OF_ONESELF,
   input: { knows: removePasskey.input.knows },

@@ -53,11 +53,9 @@ const CODE_MS = 2 * 60_000;
 export const connectApp = defineAction({
   name: "app.connect",
   title: "Allow access",
-  about: "Let an app read a workspace (OAuth).",
   past: "Connected an app",
   least: "admin",
   proof: true,
-  usesKeys: true,
   input: {
     request: anyText("Request", { kind: "hidden" }),
     scopes: someOf(

@@ -28,10 +28,8 @@ export function whyNoDigest(smtp: unknown, origin: string): string | null {
 export const setDigest = defineAction({
   name: "digest.set",
   title: "Save digest",
-  about: "Send the weekly digest to your own address.",
   past: "Turned the weekly digest on",
   least: "viewer",
-  usesKeys: true,
   input: {
     address: own(
       "Your e-mail address",
@@ -104,7 +102,6 @@ export const setDigest = defineAction({
 export const confirmDigest = defineAction({
   name: "digest.confirm",
   title: "Send me the digest",
-  about: "Confirm an address for the weekly digest.",
   past: "Confirmed the address of the weekly digest",
   least: "viewer",
   input: { asked: own("Link", (_subject, given) => Number(given), { kind: "hidden" }) },
@@ -132,7 +129,6 @@ export const confirmDigest = defineAction({
 export const stopDigest = defineAction({
   name: "digest.stop",
   title: "Stop weekly digest",
-  about: "Turn your weekly digest off.",
   past: "Turned the weekly digest off",
   least: "viewer",
   takesMoving: true,

@@ -106,7 +106,6 @@ export function stateOf({ is_disabled, is_pending, link_expires_at: until }: Lis
 export const inviteMember = defineAction({
   name: "member.invite",
   title: "Invite member",
-  about: "Invite a new person and print their link, once, on standard output.",
   past: "Invited a member",
   least: "admin",
   proof: true,
@@ -141,7 +140,6 @@ export const inviteMember = defineAction({
 export const recoverMember = defineAction({
   name: "member.recover",
   title: "Create recovery link",
-  about: "Create a link that lets a member back in.",
   past: "Created a recovery link for a member",
   least: "admin",
   proof: true,
@@ -262,7 +260,6 @@ export const restoreMember = defineAction({
 export const leaveWorkspace = defineAction({
   name: "member.leave",
   title: "Leave workspace",
-  about: "Leave a workspace.",
   past: "Left the workspace",
   least: "viewer",
   holdsMembers: true,

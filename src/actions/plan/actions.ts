@@ -79,7 +79,6 @@ export const setPlan = defineAction({
 export const requestPlan = defineAction({
   name: "plan.ask",
   title: "Request plan",
-  about: "Ask the operators for another plan.",
   past: "Requested a plan",
   least: "owner",
   proof: true,
@@ -114,7 +113,6 @@ export const requestPlan = defineAction({
 export const cancelPlanRequest = defineAction({
   name: "plan.withdraw",
   title: "Cancel plan request",
-  about: "Cancel the request for another plan.",
   past: "Canceled a plan request",
   least: "owner",
   input: {},

@@ -79,7 +79,6 @@ export const requestSync = defineAction({
 export const cancelBackfill = defineAction({
   name: "sync.cancel",
   title: "Cancel backfill",
-  about: "Cancel a requested backfill, and read only what has changed.",
   past: "Canceled a backfill",
   least: "admin",
   input: { source: sourceName },

@@ -62,7 +62,6 @@ const MERCHANT: Actor = { name: "merchant", origin: null, standing: "admin", isF
 export const linkSource = defineAction({
   name: "source.link",
   title: "Create link",
-  about: "Create the address where the merchant approves.",
   past: "Created a link to connect a source",
   least: "admin",
   proof: true,

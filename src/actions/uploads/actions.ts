@@ -53,7 +53,6 @@ const fileField = anyText("The file", UNSEEN);
 export const startUpload = defineAction({
   name: "import.start",
   title: "Start upload",
-  about: "Start an upload.",
   past: "Started an upload",
   least: "admin",
   input: {
@@ -101,7 +100,6 @@ export const startUpload = defineAction({
 export const putPart = defineAction({
   name: "import.part",
   title: "Send part",
-  about: "Send a part of an upload.",
   past: "Sent a part of an upload",
   least: "admin",
   input: {
@@ -144,7 +142,6 @@ export const putPart = defineAction({
 export const replaceFile = defineAction({
   name: "import.replace",
   title: "Replace file",
-  about: "Send a file of an upload again.",
   past: "Replaced a file of an upload",
   least: "admin",
   input: {
@@ -180,7 +177,6 @@ export const replaceFile = defineAction({
 export const requestImport = defineAction({
   name: "import.request",
   title: "Import files",
-  about: "Import an upload.",
   past: "Requested the import of an upload",
   least: "admin",
   input: { id: uploadField, skip_invalid: flag("Leave out rows that cannot be used", { only: "form" }) },
@@ -203,7 +199,6 @@ export const requestImport = defineAction({
 export const cancelUpload = defineAction({
   name: "import.cancel",
   title: "Cancel upload",
-  about: "Cancel an upload.",
   past: "Canceled an upload",
   least: "admin",
   input: { id: uploadField },

@@ -73,7 +73,6 @@ export const RULE_NAMES: readonly string[] = Object.keys(RULES);
 export const setRules = defineAction({
   name: "rules.set",
   title: "Save",
-  about: "Change which orders count.",
   past: "Changed which orders count",
   least: "admin",
   input: RULES,

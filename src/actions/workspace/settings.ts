@@ -23,7 +23,6 @@ const LONGEST_WINDOW_DAYS = 365;
 export const setWindows = defineAction({
   name: "windows.set",
   title: "Save",
-  about: "Change the return window and the minimum of units sold.",
   past: "Changed the return window or the minimum of units sold",
   least: "admin",
   input: {

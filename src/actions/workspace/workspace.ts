@@ -116,7 +116,6 @@ export function domainOf(typed: string): string {
 export const closeSetup = defineAction({
   name: "setup.close",
   title: "Dismiss setup checklist",
-  about: "Dismiss the setup checklist of a workspace.",
   past: "Dismissed the setup checklist",
   least: "admin",
   input: {},
