@@ -265,20 +265,16 @@ function namedType(type: string, { format, items }: Schema): string {
 
 /** Every section of the guides in reading order, then the endpoints of the reference, as the search of the pages finds them. */
 function searchIndex(guides: readonly Guide[], endpoints: readonly DocsLink[]) {
-  const sections = guides.flatMap(({ href, text: title, rendered }) =>
-    renderHtml(rendered().body)
-      .split(/(?=<h2 id=")/u)
-      .map((part) => {
-        const id = /^<h2 id="([^"]+)"/u.exec(part)?.[1];
-        const section = /^<h2[^>]*>(.*?)<\/h2>/su.exec(part)?.[1] ?? "";
-        return {
-          href: id === undefined ? href : `${href}#${id}`,
-          title,
-          section: plainText(section),
-          text: plainText(withoutBlocks(part.replace(/^<h([12])[^>]*>.*?<\/h\1>/su, ""))),
-        };
-      }),
-  );
+  const sections = guides.flatMap(({ href, text: title, rendered }) => {
+    const { body, sections: headings } = rendered();
+    const parts = renderHtml(body).split(/(?=<h2 id=")/u);
+    return parts.map((part, index) => {
+      const { id, text: section } = headings[index - 1] ?? { id: "", text: "" };
+      const [, below = ""] = part.split(/<\/h[12]>/u, 2);
+      const text = plainText(withoutBlocks(below));
+      return { href: id === "" ? href : `${href}#${id}`, title, section, text };
+    });
+  });
   const operations = endpoints.map(({ href, text }) => ({
     href,
     title: "Reference",
