@@ -1,14 +1,11 @@
 import { isHttpsOrLoopback } from "../lib/networks.ts";
 
-/** Where people reach the console. */
-export type ConsoleAddress = { origin: string };
-
 /**
- * The console is at an https `publicUrl`, else at this machine's own names: `localhost`, unless `publicUrl` is another of them.
- * Plain http never crosses a network.
+ * The origin where people reach the console: an https `publicUrl`, else a name of this machine, `localhost` unless `publicUrl` is
+ * another. Plain http never crosses a network.
  */
-export function consoleAddress(publicUrl: string | null, port: number | string): ConsoleAddress {
-  return { origin: oauthIssuer(publicUrl) ?? `http://localhost:${port}` };
+export function consoleAddress(publicUrl: string | null, port: number | string): string {
+  return oauthIssuer(publicUrl) ?? `http://localhost:${port}`;
 }
 
 /** The one origin at which a console with an https `publicUrl` answers; null = it answers under this machine's own names. */

@@ -142,7 +142,7 @@ function consoleOrigin({ config, installation }: CommandSession): string {
   if (!config.hasConsole) throw impossible("The console is off: CONSOLE is set to off.");
   // The running service may have picked a free port.
   const address = installation.embedded === null ? null : runningAddress(installation.dataFolder);
-  return consoleAddress(config.publicUrl, address === null ? config.port : new URL(address).port).origin;
+  return consoleAddress(config.publicUrl, address === null ? config.port : new URL(address).port);
 }
 
 type ListShape<Row> = {

@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { readList, runAction } from "../actions/action.ts";
 import { OPERATOR } from "../actions/actor.ts";
-import { consoleAddress, type ConsoleAddress } from "../actions/console-address.ts";
+import { consoleAddress } from "../actions/console-address.ts";
 import { textInput } from "../actions/field.ts";
 import { needsMigration, requireCurrentSchema } from "../actions/installation/schema.ts";
 import { openKeys } from "../actions/installation/secrets.ts";
@@ -162,13 +162,13 @@ async function printWelcome(session: Session, address: string, demo: CreatedDemo
   const isKept = demo !== null || (await hasDemoToken(database, keptFile, new Date()));
   const tokenFile = isKept ? keptFile : null;
   const { hasConsole, publicUrl } = session.config;
-  const place = hasConsole ? consoleAddress(publicUrl, new URL(address).port) : null;
-  const link = await makeLink(session, place);
+  const origin = hasConsole ? consoleAddress(publicUrl, new URL(address).port) : null;
+  const link = await makeLink(session, origin);
   const requests = demo?.requests.map((request) => curlLine(address, request, demo.token)) ?? [];
   const document = {
     address,
     docs: `${address}/docs`,
-    console: place?.origin ?? null,
+    console: origin,
     console_link: link,
     version: VERSION,
     database: installation.embedded === null ? "external" : "embedded",
@@ -181,7 +181,7 @@ async function printWelcome(session: Session, address: string, demo: CreatedDemo
   const facts = formatFields({
     API: `${address}/api/v1/`,
     Guides: `${address}/docs`,
-    ...(place === null ? {} : { Console: place.origin }),
+    ...(origin === null ? {} : { Console: origin }),
     Database: installation.embedded === null ? "the one of DATABASE_URL" : "embedded PostgreSQL",
     "Data folder": installation.dataFolder,
     Workspaces: workspaces.length < 1000 ? workspaces.length : "1,000 or more",
@@ -203,12 +203,9 @@ async function printWelcome(session: Session, address: string, demo: CreatedDemo
  * Whoever starts a service with an embedded database can read all of its data. With DATABASE_URL the output is often collected,
  * so people get links from `user link`.
  */
-async function makeLink(
-  { installation, database }: Session,
-  address: ConsoleAddress | null,
-): Promise<string | null> {
-  if (address === null || installation.embedded === null) return null;
-  const caller = { database, actor: OPERATOR, now: new Date(), consoleOrigin: () => address.origin };
+async function makeLink({ installation, database }: Session, origin: string | null): Promise<string | null> {
+  if (origin === null || installation.embedded === null) return null;
+  const caller = { database, actor: OPERATOR, now: new Date(), consoleOrigin: () => origin };
   const { result } = await runAction(linkUser, caller, textInput({ unseen: "yes" }));
   return result.link.reveal();
 }

@@ -13,7 +13,7 @@ export async function makeUserLink(
   { name, shopDomain: workspace, isRecovery = false, now = new Date() }: LinkWish = {},
 ): Promise<Omit<UserLink, "link"> & { link: string; secret: string }> {
   const { database } = service.installation;
-  const { origin } = consoleAddress(null, new URL(service.address).port);
+  const origin = consoleAddress(null, new URL(service.address).port);
   const caller = { database, actor: OPERATOR, now, consoleOrigin: () => origin };
   const [known] = name === undefined ? [] : await findByIdOrName(caller, name);
   const person = known === undefined ? { name } : { person: known.user_id };
