@@ -115,7 +115,7 @@ export async function holdRights(
   } else {
     role = await holdRole(connection, shopKey, userId);
   }
-  const session = await holdSession(connection, sessionHash, null);
+  const session = await holdSession(connection, sessionHash);
   if (session?.user_id !== userId) throw new SenderGone("signed_out");
   if (!isOfInstallation && role === null) throw new SenderGone("not_found");
   const standing: Actor["standing"] =

@@ -89,25 +89,20 @@ export const insertSession = command<[session: NewSession]>(
   ["sessionHash", "userId", "createdAt", "provedAt", "idleUntil", "endsAt", "idToken", "isOperator"],
 );
 
+const SESSION = `select u.user_id, u.name, u.is_operator or s.is_operator as is_operator, s.last_seen_at, s.ends_at, s.proved_at, u.last_shop_key
+     from console_session s join console_user u on u.user_id = s.user_id
+    where s.session_hash = $1 and u.disabled_at is null and s.idle_until >`;
+
 /** A session by primary key; null = there is none, it has ended, or its person is disabled. */
 export const findSession = queryRow<SessionRow, [sessionHash: Buffer, now: Date]>(
   "find_session",
-  `select u.user_id, u.name, u.is_operator or s.is_operator as is_operator, s.last_seen_at, s.ends_at, s.proved_at, u.last_shop_key
-     from console_session s join console_user u on u.user_id = s.user_id
-    where s.session_hash = $1 and s.idle_until > $2 and u.disabled_at is null`,
+  `${SESSION} $2`,
 );
 
-/** The same, locked until the transaction ends; without `now` by the database's clock. */
-export const holdSession = queryRow<
-  Pick<SessionRow, "user_id" | "is_operator" | "proved_at">,
-  [sessionHash: Buffer, now: Date | null],
-  Connection
->(
+/** The same by the database's clock, locked until the transaction ends. */
+export const holdSession = queryRow<SessionRow, [sessionHash: Buffer], Connection>(
   "hold_session",
-  `select u.user_id, u.is_operator or s.is_operator as is_operator, s.proved_at
-     from console_session s join console_user u on u.user_id = s.user_id
-    where s.session_hash = $1 and s.idle_until > coalesce($2, now()) and u.disabled_at is null
-    for key share of s`,
+  `${SESSION} now() for key share of s`,
 );
 
 /** Records the use of a session, by primary key. */
