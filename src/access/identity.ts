@@ -1,4 +1,3 @@
-import type { PublicKeyCredentialCreationOptionsJSON } from "@simplewebauthn/server";
 import type { Database } from "../store/database.ts";
 import { describeLink, listPasskeys, isNewcomer, noteSeen } from "../store/queries/console-user.ts";
 import type { DescribedLink } from "../store/queries/console-user.ts";
@@ -10,7 +9,7 @@ import type { Enrolment, PasskeySite } from "./passkey.ts";
 import { isSeenLongAgo, keepAlive, readSession, signOut } from "./session.ts";
 import type { Origin, SeenSession } from "./session.ts";
 import { mayAccept, openLink, signIn } from "./sign-in.ts";
-import type { Browser, Evidence, Refused, SignIn } from "./sign-in.ts";
+import type { Browser, Evidence, SignIn } from "./sign-in.ts";
 
 /** A workspace that a person may see. */
 export type Membership = MembershipRow;
@@ -46,10 +45,7 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
     /** Whether a person has visited no page yet and has no passkey. */
     isNewcomer: (userId: string): Promise<boolean> => isNewcomer(database, userId),
     /** The browser's options to create a passkey with a link, which stays unused. */
-    enrolmentByLink: async (
-      secret: string,
-      site: PasskeySite,
-    ): Promise<PublicKeyCredentialCreationOptionsJSON | Refused> => {
+    enrolmentByLink: async (secret: string, site: PasskeySite) => {
       const link = await openLink(database, secret, now());
       if ("outcome" in link) return link;
       const { user_id: userId, name, purpose } = link;
@@ -72,10 +68,7 @@ export function createIdentity(database: Database, now: () => Date, challengeKey
     /** Ends a session; null = there was none. */
     signOut: (sessionHash: Buffer, origin: Origin) => signOut(database, sessionHash, origin),
     /** By domain; `isMore`: whether others follow. */
-    workspacesOf: async (
-      userId: string,
-      { search, after }: Omit<MembershipPage, "limit">,
-    ): Promise<Memberships> => {
+    workspacesOf: async (userId: string, { search, after }: Omit<MembershipPage, "limit">) => {
       const limit = WORKSPACES_PER_PAGE;
       const found = await listMemberships(database, userId, { search, after, limit: limit + 1 });
       return { workspaces: found.slice(0, limit), isMore: found.length > limit };

@@ -111,9 +111,7 @@ export function createProvider(
     name,
     issuer,
     /** The URL to open, and the state to store; null: the provider does not answer. */
-    begin: async (
-      started: Pick<Flow, "userId" | "next" | "startedAt">,
-    ): Promise<{ url: string; flow: Flow } | null> => {
+    begin: async (started: Pick<Flow, "userId" | "next" | "startedAt">) => {
       const found = await find();
       if (found === null) return null;
       const { client, config } = found;
