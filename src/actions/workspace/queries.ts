@@ -116,14 +116,12 @@ export const countLabelSources = requireValue<number, [shopKey: number], Connect
 export const putOrderRules = command<[shopKey: number, rules: object]>(
   "put_order_rules",
   "update workspace set order_rules = $2::jsonb where shop_key = $1",
-  (shopKey, rules) => [shopKey, JSON.stringify(rules)],
 );
 
 /** Stores which groups a workspace's reasons belong to. Primary key of workspace. */
 export const putReasonGroups = command<[shopKey: number, groups: object]>(
   "put_reason_groups",
   "update workspace set reason_groups = $2::jsonb where shop_key = $1",
-  (shopKey, groups) => [shopKey, JSON.stringify(groups)],
 );
 
 /** The stated reasons of the orders since a month, those with the most units first. Primary key of cohort. */

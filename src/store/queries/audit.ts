@@ -14,11 +14,13 @@ export type AuditEvent = {
   before?: Readonly<Record<string, unknown>> | null;
 };
 
+const MEMBERS = ["actor", "action", "detail", "origin", "before"] as const;
+
 /** Who did what in a workspace. Call it in the transaction of the action itself. */
 export const insertAuditEvent = command<[shopKey: number, event: AuditEvent]>(
   "insert_audit_event",
   `insert into audit_event (shop_key, actor, action, detail, origin, before) values ($1, $2, $3, $4, $5, $6)`,
-  (shopKey, event) => [shopKey, ...valuesOf(event)],
+  MEMBERS,
 );
 
 /**
@@ -28,9 +30,5 @@ export const insertAuditEvent = command<[shopKey: number, event: AuditEvent]>(
 export const insertInstallationEvent = command<[event: AuditEvent]>(
   "insert_installation_event",
   "insert into identity_event (actor, action, detail, origin, before) values ($1, $2, $3, $4, $5)",
-  valuesOf,
+  MEMBERS,
 );
-
-function valuesOf({ actor, action, detail, origin = null, before = null }: AuditEvent): unknown[] {
-  return [actor, action, JSON.stringify(detail), origin, before === null ? null : JSON.stringify(before)];
-}
