@@ -215,8 +215,7 @@ export const removeMember = defineAction({
     requireOwnerFor(context, member.role);
     keepAnOwner(context, member);
     const { name, is_pending: wasInvited } = member;
-    if (wasInvited) await endMembership(context, member);
-    else await suspendMembership(context, member);
+    await endMembership(context, member, !wasInvited);
     return {
       result: { user_id: id, name, was_invited: wasInvited },
       done: wasInvited
@@ -269,7 +268,7 @@ export const leaveWorkspace = defineAction({
     const self = members.find((each) => userName(each.user_id) === actor.name);
     if (self === undefined) throw impossible(`You are not a member of ${domain}.`);
     keepAnOwner(context, self);
-    await endMembership(context, self);
+    await endMembership(context, self, false);
     return {
       result: { shop_domain: domain },
       done: `You left ${domain}.`,
@@ -337,34 +336,22 @@ function keepAnOwner({ members, domain }: ActionContext, leaving: WorkspaceMembe
 }
 
 /**
- * Removes a member and their notices from the workspace. A person who then has no workspace left, and is not an
- * operator, is deleted with their name.
+ * Removes a member and their notices from the workspace. For as long as that can be undone, the person and their passkeys stay,
+ * which open nothing meanwhile; upkeep deletes both. Else a person who then has no workspace left, and is not an operator, is
+ * deleted with their name.
  */
 async function endMembership(
-  { connection, shopKey, actor }: ActionContext,
-  { user_id: id }: WorkspaceMemberRow,
-): Promise<void> {
-  await lockPerson(connection, id);
-  await deleteMember(connection, shopKey, id);
-  await endGrants(connection, shopKey, { userId: id }, { ...actor, reason: "member removed" });
-  await deleteNotices(connection, shopKey, userName(id));
-  await deleteForeignPerson(connection, id);
-}
-
-/**
- * The same for as long as it can be undone: their passkeys stay meanwhile, which open nothing, and the person; upkeep deletes
- * both.
- */
-async function suspendMembership(
   { connection, shopKey, now, actor }: ActionContext,
   { user_id: id, role: held, is_operator: isOperator, is_elsewhere: isElsewhere }: WorkspaceMemberRow,
+  canUndo: boolean,
 ): Promise<void> {
   await lockPerson(connection, id);
-  await insertRemoved(connection, shopKey, id, { role: held, now });
+  if (canUndo) await insertRemoved(connection, shopKey, id, { role: held, now });
   await deleteMember(connection, shopKey, id);
   await endGrants(connection, shopKey, { userId: id }, { ...actor, reason: "member removed" });
   await deleteNotices(connection, shopKey, userName(id));
-  if (isOperator || isElsewhere) return;
+  if (!canUndo) await deleteForeignPerson(connection, id);
+  if (!canUndo || isOperator || isElsewhere) return;
   await deleteSessions(connection, id);
   await deleteLinks(connection, id);
 }
