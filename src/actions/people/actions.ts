@@ -19,7 +19,7 @@ import {
 import type { FoundPerson, ListedPerson } from "./queries.ts";
 import { listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
-import type { ActionCaller, ActionContext, Detail, Done, LinkCaller } from "../action.ts";
+import type { ActionCaller, ActionContext, Detail, LinkCaller } from "../action.ts";
 import { recordAction } from "../audit/record.ts";
 import { anyText, flag, optional, own } from "../field.ts";
 import { quoted } from "../input.ts";
@@ -27,15 +27,6 @@ import { impossible, invalid } from "../refusal.ts";
 import { requireRight } from "../right.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 import { giveName, isPersonId, readPersonName, requireOwnName } from "./person-name.ts";
-
-/** `changed` is false when it already was so. */
-type PersonResult = {
-  user_id: string;
-  name: string;
-  is_operator: boolean;
-  is_disabled: boolean;
-  changed: boolean;
-};
 
 /** A link that signs a person in to the console, on https by a new passkey; it is shown this once. */
 export type UserLink = {
@@ -60,7 +51,6 @@ export const signOnAddress = optional(
       throw invalid(`${subject} must be an e-mail address such as ada@example.com.`);
     },
     {
-      option: "email",
       hint: "Optional. A person with this address, verified by the identity provider, can sign in there instead of with the link.",
     },
   ),
@@ -311,7 +301,7 @@ async function personOf(
 
 /**
  * Changes a person, locked together with all operators who may sign in; `change` returns their state after and before, null: no
- * change, and `state` puts it in words.
+ * change, and `state` puts it in words. In the result `changed` is false when it already was so.
  */
 async function changePerson(
   context: ActionContext<ActionCaller>,
@@ -322,7 +312,7 @@ async function changePerson(
     found: PersonRow,
     isLastOperator: boolean,
   ) => Promise<{ detail: Detail; before?: Detail } | null>,
-): Promise<Done<PersonResult>> {
+) {
   const { connection } = context;
   const held = await lockPersonAndOperators(connection, id);
   const found = held.find((each) => each.user_id === id);
