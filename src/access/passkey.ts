@@ -240,37 +240,33 @@ export async function checkSignature(
   answer: PasskeyAnswer & SignedFor,
 ): Promise<Signed | PasskeyRefusal> {
   const known = await findAnswering(database, answer);
-  return "refused" in known ? known : checkInTurn(() => checkKnown(database, answer.site, known));
-}
-
-async function checkKnown(
-  database: Queryable,
-  site: PasskeySite,
-  { response, challenge, due, passkey }: Known,
-): Promise<Signed | PasskeyRefusal> {
-  if (!(await putUsedChallenge(database, due))) return { refused: "challenge" };
-  const handle = response.response.userHandle;
-  if (handle !== undefined && handle !== Buffer.from(handleOf(passkey.user_id)).toString("base64url"))
-    return { refused: "stranger" };
-  const { verifyAuthenticationResponse } = await library();
-  const checked = await checkedBy(() =>
-    verifyAuthenticationResponse({
-      response,
-      expectedChallenge: challenge,
-      expectedOrigin: site.origin,
-      expectedRPID: site.rpId,
-      credential: {
-        id: response.id,
-        publicKey: Uint8Array.from(passkey.public_key),
-        counter: passkey.counter,
-      },
-      requireUserVerification: true,
-    }),
-  );
-  if ("refused" in checked) return { ...checked, userId: passkey.user_id };
-  if (!checked.verified) return { refused: "rejected", userId: passkey.user_id };
-  const { newCounter: counter } = checked.authenticationInfo;
-  return { userId: passkey.user_id, credentialId: passkey.credential_id, counter };
+  if ("refused" in known) return known;
+  const { response, challenge, due, passkey } = known;
+  return checkInTurn(async (): Promise<Signed | PasskeyRefusal> => {
+    if (!(await putUsedChallenge(database, due))) return { refused: "challenge" };
+    const handle = response.response.userHandle;
+    if (handle !== undefined && handle !== Buffer.from(handleOf(passkey.user_id)).toString("base64url"))
+      return { refused: "stranger" };
+    const { verifyAuthenticationResponse } = await library();
+    const checked = await checkedBy(() =>
+      verifyAuthenticationResponse({
+        response,
+        expectedChallenge: challenge,
+        expectedOrigin: answer.site.origin,
+        expectedRPID: answer.site.rpId,
+        credential: {
+          id: response.id,
+          publicKey: Uint8Array.from(passkey.public_key),
+          counter: passkey.counter,
+        },
+        requireUserVerification: true,
+      }),
+    );
+    if ("refused" in checked) return { ...checked, userId: passkey.user_id };
+    if (!checked.verified) return { refused: "rejected", userId: passkey.user_id };
+    const { newCounter: counter } = checked.authenticationInfo;
+    return { userId: passkey.user_id, credentialId: passkey.credential_id, counter };
+  });
 }
 
 /** Attestation is not requested. The library would fetch revocation lists from any address in an attestation. */
