@@ -100,10 +100,7 @@ const DATABASE_AWAY: StatePage = statePage(
 );
 
 export function unexpected(error: unknown, requestId: string): StatePage {
-  return isLostDatabase(error) ? DATABASE_AWAY : broken(requestId);
-}
-
-function broken(requestId: string): StatePage {
+  if (isLostDatabase(error)) return DATABASE_AWAY;
   return statePage(
     500,
     "Something went wrong",
