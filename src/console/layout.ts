@@ -5,7 +5,6 @@ import { html, type Html } from "../lib/html.ts";
 import type { Page } from "./page.ts";
 import { READABLE } from "./registry.ts";
 import { findByPath } from "./route.ts";
-import { pick } from "./selection.ts";
 
 /** A link of the navigation; `current`: "page" = it is shown, "true" = one that it lists is shown. */
 export type NavigationLink = { href: string; text: string; current: "page" | "true" | null };
@@ -43,7 +42,6 @@ export type Frame = {
 
 /** The frame of every page of the console. It contains no inline script or style: the content security policy forbids both. */
 export function layout(frame: Frame): Html {
-  const { style, icon } = CONSOLE_ASSETS;
   const { title, scripts, workspace, userName, done, above, body, below, printed } = frame;
   const place = workspace === null ? "Returns Analytics" : `${workspace.name} · Returns Analytics`;
   return html`<!doctype html>
@@ -155,28 +153,14 @@ const PAGE_SCRIPT_FILES = ["bar.js", "readout.js", "progress.js", "upload.js", "
 /** Of the sign-in pages and the account page. */
 const ENTER_SCRIPT_FILES = ["enter.js", "passkey.js"];
 
-/** The assets of the pages. */
-type ConsoleAssets = {
-  style: Asset;
-  icon: Asset;
-  /** Of the pages of workspaces. */
-  pageScript: Asset;
-  /** Of the sign-in pages and the account page. */
-  enterScript: Asset;
-  /** Each of them once, to be served. */
-  all: readonly Asset[];
-};
+const style = readAsset(PLACE, "console.css", STYLE_FILES);
+const icon = readAsset(PLACE, "icon.svg");
+const pageScript = readAsset(PLACE, "page.js", PAGE_SCRIPT_FILES);
+const enterScript = readAsset(PLACE, "enter.js", ENTER_SCRIPT_FILES);
+const SERVED = [style, icon, pageScript, enterScript];
 
-/** Read once, when the process starts. */
-export const CONSOLE_ASSETS = readConsoleAssets();
-
-function readConsoleAssets(): ConsoleAssets {
-  const style = readAsset(PLACE, "console.css", STYLE_FILES);
-  const icon = readAsset(PLACE, "icon.svg");
-  const pageScript = readAsset(PLACE, "page.js", PAGE_SCRIPT_FILES);
-  const enterScript = readAsset(PLACE, "enter.js", ENTER_SCRIPT_FILES);
-  return { style, icon, pageScript, enterScript, all: [style, icon, pageScript, enterScript] };
-}
+/** The assets of the pages, read once, when the process starts; `all`: each of them once, to be served. */
+export const CONSOLE_ASSETS = { style, icon, pageScript, enterScript, all: SERVED };
 
 /** Parameters with the same meaning in every workspace: products differ between workspaces. */
 const KEPT = ["start_month", "end_month", "window", "include_incomplete", "request"];
@@ -201,9 +185,6 @@ export function switchedPage(asked: unknown): string {
 
 function keptQuery(address: string): string {
   const { values } = parseQueryString(address);
-  const given = Object.fromEntries([...values].map(([name, value]) => [name, String(value)]));
-  const kept = Object.entries(pick(given, KEPT)).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)]],
-  );
+  const kept = KEPT.flatMap((name) => (values.has(name) ? [[name, String(values.get(name))]] : []));
   return new URLSearchParams(kept).toString();
 }
