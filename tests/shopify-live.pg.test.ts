@@ -77,6 +77,7 @@ const PURCHASE = "select purchase ->> 'is_active' as value from workspace where 
 const BILLING = "select billing_status as value from workspace where shop_key = $1";
 const ASKED = "select count(*)::integer as value from sync_request where shop_key = $1";
 const PENDING = "select count(*)::integer as value from pending_record where shop_key = $1";
+const SOLD = "select coalesce(sum(sold_units), 0)::integer as value from order_line where shop_key = $1";
 const REFUNDS =
   "select coalesce(sum(refunded_units), 0)::integer as value from return_event where shop_key = $1";
 
@@ -93,6 +94,18 @@ test("a refund that a webhook announces is fetched and counted", async () => {
   await deliver();
   await until(REFUNDS, refunded + 1);
   await until(PENDING, 0);
+});
+
+test("two changes of an order within minutes are both fetched", async () => {
+  const { order } = (await simulator.control("find-order", { with: "refundable" })) ?? { order: 0 };
+  const sold = (await valueOf(SOLD)) as number;
+  for (const added of [1, 2]) {
+    await simulator.control("change", { do: "addLine", order, product: 1, units: 1 });
+    await deliver();
+    await until(SOLD, sold + added);
+    await until(PENDING, 0);
+    await simulator.control("clock", { advanceSeconds: 60 });
+  }
 });
 
 test("a webhook that names a return without its order causes a run that reads the order", async () => {

@@ -101,6 +101,57 @@ test("the nightly run finds a return that ended without a webhook", async () => 
   assert.deepEqual(synced.map(withoutLabels), exported.map(withoutLabels));
 });
 
+test("the nightly run finds a return that was opened and inspected without a webhook", async () => {
+  const { order } = (await sync.simulator.control("find-order", { with: "returnable" })) ?? { order: 0 };
+  await sync.simulator.control("change", [
+    { do: "openReturn", order, line: 0, units: 1 },
+    { do: "inspectReturn", order, return: 0 },
+  ]);
+  await workspace.sync("open_returns");
+  const open = await sync.shop.rows(
+    `select from return_request join order_reference using (shop_key, order_id)
+      where shop_key = $1 and order_name = $2 and status = 'OPEN'`,
+    [workspace.shopKey, `#${1000 + order}`],
+  );
+  assert.equal(open.length, 1);
+});
+
+async function askShop(query: string, variables: object = {}): Promise<unknown> {
+  const answer = await fetch(`${sync.simulator.url}/admin/api/2026-10/graphql.json`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-shopify-access-token": sync.simulator.token },
+    body: JSON.stringify({ query, variables }),
+  });
+  return answer.json();
+}
+
+test("the nightly run adds the webhooks that are missing, and the time of a change where it is missing", async () => {
+  const uri = "https://returns.example/webhooks/shopify";
+  const ids = ["id", "admin_graphql_api_id"];
+  await askShop(
+    `mutation Earlier($s: WebhookSubscriptionInput!) {
+       webhookSubscriptionCreate(topic: ORDERS_UPDATED, webhookSubscription: $s) { userErrors { message } } }`,
+    { s: { uri, format: "JSON", includeFields: ids } },
+  );
+  const { notes } = await workspace.sync("open_returns", { publicUrl: "https://returns.example" });
+  assert.doesNotMatch(notes.join(" "), /Webhooks/u);
+  const { data } = (await askShop(
+    "query Q { webhookSubscriptions(first: 50) { nodes { topic uri includeFields } } }",
+  )) as { data: { webhookSubscriptions: { nodes: { topic: string }[] } } };
+  const { nodes } = data.webhookSubscriptions;
+  assert.equal(nodes.length, 17);
+  const ofOrders = nodes.filter(({ topic }) => topic === "ORDERS_UPDATED");
+  assert.deepEqual(ofOrders, [{ topic: "ORDERS_UPDATED", uri, includeFields: [...ids, "updated_at"] }]);
+});
+
+test("a run goes on where the shop refuses a webhook, and says so", async () => {
+  const { notes } = await workspace.sync("open_returns", { publicUrl: "ftp://returns.example" });
+  assert.match(
+    notes.join(" "),
+    /^Webhooks are not registered: Shopify does not send RETURNS_APPROVE to ftp:/u,
+  );
+});
+
 /** Columns that are no sums by lag day, and sums over orders and their days with returned units: labels do not affect them. */
 const OF_ORDERS: ReadonlySet<string> = new Set([
   "has_day_money",

@@ -145,6 +145,10 @@ describe("what is fetched again", () => {
   for (const event of ["request", "approve", "decline", "cancel", "close", "reopen", "process"]) {
     cases.push([`returns/${event}`, RETURN, [order]]);
   }
+  for (const event of ["cancel", "close", "reopen"]) {
+    const { id, admin_graphql_api_id } = RETURN;
+    cases.push([`returns/${event}`, { id, admin_graphql_api_id, order_id: 1001 }, [order]]);
+  }
 
   for (const [topic, payload, pending] of cases) {
     test(`${topic} with ${Object.keys(payload).join()} requests ${pending.join() || "a run"}`, async () => {

@@ -31,6 +31,7 @@ export type SyncOptions = {
   settings?: Record<string, unknown>;
   /** The plan that each name of a subscription stands for. */
   plans?: ReadonlyMap<string, string>;
+  publicUrl?: string;
   onProgress?: (progress: SyncProgress) => void;
 };
 
@@ -151,6 +152,7 @@ async function syncOnce(place: Place, kind: SyncKind, options: SyncOptions): Pro
     clientId,
     clientSecret,
     plans: options.plans ?? new Map(),
+    publicUrl: options.publicUrl ?? null,
     retryPolicy,
   });
   const connection = await findConnection(shop.database, shopKey, connector.source);

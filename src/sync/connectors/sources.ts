@@ -21,11 +21,12 @@ export function createConnectors(app: {
   shopifyClientId: string | null;
   shopifyClientSecret: string | null;
   shopifyPlans: readonly (readonly [name: string, plan: string])[];
+  publicUrl: string | null;
 }): Connector[] {
-  const { shopifyClientId: clientId, shopifyClientSecret: clientSecret } = app;
+  const { shopifyClientId: clientId, shopifyClientSecret: clientSecret, publicUrl } = app;
   const plans = new Map(app.shopifyPlans);
   return [
-    createShopifyConnector({ clientId, clientSecret, plans }),
+    createShopifyConnector({ clientId, clientSecret, plans, publicUrl }),
     createWooConnector(),
     ...LABEL_CONNECTORS,
   ];

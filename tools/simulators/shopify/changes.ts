@@ -49,6 +49,7 @@ export type Change =
   | { do: "closeReturn"; order: number | string; return: number; processed?: number[] }
   | { do: "reopenReturn" | "declineReturn" | "cancelReturn"; order: number | string; return: number }
   | { do: "sendParcels"; order: number | string; return: number; trackingNumbers: string[] }
+  | { do: "inspectReturn"; order: number | string; return: number }
   | {
       do: "refund";
       order: number | string;
@@ -113,6 +114,9 @@ function make(shop: Shop, asked: Change): { result: unknown; messages: WebhookMe
     }
     case "exchange":
       return exchange(shop, asked);
+    case "inspectReturn":
+      returnOf(orderOf(shop, asked.order), asked.return).inspected = true;
+      return { result: null, messages: [] };
     case "cancelOrder": {
       const order = orderOf(shop, asked.order);
       cancelOrder(order, at);
@@ -246,7 +250,8 @@ function changeProduct(shop: Shop, asked: Extract<Change, { do: "changeProduct" 
   if (asked.do === "changeProduct") {
     Object.assign(product, asked.set);
     product.updatedAt = shop.clock.now();
-    return { result: null, messages: [{ topic: "PRODUCTS_UPDATE", payload }] };
+    const changed = { ...payload, updated_at: new Date(product.updatedAt * 1000).toISOString() };
+    return { result: null, messages: [{ topic: "PRODUCTS_UPDATE", payload: changed }] };
   }
   shop.world.products[asked.product - 1] = null;
   for (const order of shop.world.orders) {
@@ -309,9 +314,13 @@ function orderMessage(topic: string, order: WorldOrder): WebhookMessage {
   return { topic, payload };
 }
 
+/** Payloads name the order in one of two ways, or not at all. */
 function returnMessage(topic: string, order: WorldOrder, index: number): WebhookMessage {
-  const number = childNumber(order.number, index);
+  const ids = idsOf("Return", childNumber(order.number, index));
+  if (topic === "RETURNS_UPDATE")
+    return { topic, payload: { admin_graphql_api_id: ids.admin_graphql_api_id } };
+  const ofOrder = idsOf("Order", order.number);
+  const isShort = ["RETURNS_CANCEL", "RETURNS_CLOSE", "RETURNS_REOPEN"].includes(topic);
   const status = order.returns[index]?.status.toLowerCase();
-  const payload = { ...idsOf("Return", number), status, order: idsOf("Order", order.number) };
-  return { topic, payload };
+  return { topic, payload: { ...ids, status, ...(isShort ? { order_id: ofOrder.id } : { order: ofOrder }) } };
 }

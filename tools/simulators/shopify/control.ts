@@ -11,7 +11,7 @@ import type { WorldOrder, World } from "./world/types.ts";
 const KNOWN = {
   do:
     "placeOrder fulfill removeUnits addLine exchange cancelOrder deleteOrder openReturn processReturn closeReturn reopenReturn " +
-    "declineReturn cancelReturn sendParcels refund changeProduct deleteProduct touchOrders",
+    "declineReturn cancelReturn sendParcels inspectReturn refund changeProduct deleteProduct touchOrders",
   target: "graphql oauth download",
   "fault.kind": "status cut slow throttled",
   fault: "fail expire truncated duplicate swapped cut stall",
@@ -80,7 +80,8 @@ const HANDLERS = {
   },
   /** Sends the waiting messages, or the given ones. */
   deliver: ({ shop, statistics, subscriptions, waiting }: Simulator, { messages, ...given }: Delivery) => {
-    const options = { copies: 1, shuffled: false, forged: false, ...given };
+    const repeated = messages !== undefined;
+    const options = { copies: 1, shuffled: false, forged: false, repeated, ...given };
     return deliver(shop, statistics, subscriptions, messages ?? waiting.splice(0), options);
   },
   "drop-messages": ({ waiting }: Simulator) => ({ dropped: waiting.splice(0).length }),

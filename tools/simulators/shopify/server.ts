@@ -58,9 +58,9 @@ function makeSimulator(options: ShopifyOptions, baseUrl: () => string) {
   const subscriptions = makeSubscriptions();
   /** Sends messages to subscribers, now or on demand. */
   const tell = (messages: WebhookMessage[]): void => {
+    const usual = { copies: 1, shuffled: false, forged: false, repeated: false };
     if (!options.deliverAtOnce) waiting.push(...messages);
-    else
-      void deliver(shop, statistics, subscriptions, messages, { copies: 1, shuffled: false, forged: false });
+    else void deliver(shop, statistics, subscriptions, messages, usual);
   };
   const bulk = makeBulkOperations({
     schema,

@@ -3,7 +3,7 @@ import type { Shop, Statistics } from "./shop.ts";
 import { gid } from "./world/ids.ts";
 import { randomOf } from "./world/random.ts";
 
-type Subscription = { typeName: string; id: string; topic: string; uri: string };
+type Subscription = { typeName: string; id: string; topic: string; uri: string; includeFields: string[] };
 
 export type Subscriptions = ReturnType<typeof makeSubscriptions>;
 
@@ -29,20 +29,32 @@ export interface DeliveryOptions {
   uri?: string;
   /** Signs with a wrong secret. */
   forged: boolean;
+  /** Sends what was sent a short time ago, too. */
+  repeated: boolean;
 }
 
-type SubscriptionRequest = {
-  topic: string;
-  webhookSubscription: { uri?: string; callbackUrl?: string };
+type SubscriptionInput = {
+  webhookSubscription: { uri?: string; callbackUrl?: string; includeFields?: string[] };
 };
+
+/** Within this time a payload is sent once to each subscription. */
+const DEBOUNCE_SECONDS = 15 * 60;
 
 export function makeSubscriptions() {
   const subscriptions: Subscription[] = [];
+  const sentAt = new Map<string, number>();
+  const find = (id: string): Subscription | null => subscriptions.find((one) => one.id === id) ?? null;
   return {
-    find: (id: string): Subscription | null => subscriptions.find((one) => one.id === id) ?? null,
+    find,
+    /** Whether a payload was sent to a subscription a short time ago. */
+    isRepeated: (name: string, now: number): boolean => {
+      if (now - (sentAt.get(name) ?? -Infinity) < DEBOUNCE_SECONDS) return true;
+      sentAt.set(name, now);
+      return false;
+    },
     list: (topics: string[]): Subscription[] =>
       subscriptions.filter(({ topic }) => topics.length === 0 || topics.includes(topic)),
-    create: ({ topic, webhookSubscription: asked }: SubscriptionRequest): unknown => {
+    create: ({ topic, webhookSubscription: asked }: SubscriptionInput & { topic: string }): unknown => {
       const uri = asked.uri ?? asked.callbackUrl ?? "";
       const problem = problemOf(subscriptions, topic, uri);
       if (problem !== undefined) {
@@ -50,9 +62,19 @@ export function makeSubscriptions() {
         return { webhookSubscription: null, userErrors: [{ field, message: problem }] };
       }
       const id = gid("WebhookSubscription", subscriptions.length + 1);
-      const made = { typeName: "WebhookSubscription", id, topic, uri };
+      const { includeFields = [] } = asked;
+      const made = { typeName: "WebhookSubscription", id, topic, uri, includeFields };
       subscriptions.push(made);
       return { webhookSubscription: made, userErrors: [] };
+    },
+    update: ({ id, webhookSubscription: asked }: SubscriptionInput & { id: string }): unknown => {
+      const found = find(id);
+      if (found === null) {
+        const message = "Webhook subscription does not exist";
+        return { webhookSubscription: null, userErrors: [{ field: ["id"], message }] };
+      }
+      found.includeFields = asked.includeFields ?? found.includeFields;
+      return { webhookSubscription: found, userErrors: [] };
     },
   };
 }
@@ -71,7 +93,7 @@ export function wireTopic(topic: string): string {
   return `${group}/${rest.join("_")}`;
 }
 
-/** Sends the messages to their subscribers, each signed as the platform signs. */
+/** Sends the messages to their subscribers, each with the subscribed fields and signed as the platform signs. */
 export async function deliver(
   shop: Shop,
   statistics: Statistics,
@@ -80,11 +102,15 @@ export async function deliver(
   options: DeliveryOptions,
 ): Promise<SentDelivery[]> {
   const posts = messages.flatMap(({ topic, payload }) => {
-    const uris = subscriptions.list([topic]).map(({ uri }) => uri);
-    if (options.uri !== undefined && uris.length === 0) uris.push(options.uri);
-    return uris.flatMap((uri) => {
+    const receivers: Pick<Subscription, "uri" | "includeFields">[] = subscriptions.list([topic]);
+    if (options.uri !== undefined && receivers.length === 0)
+      receivers.push({ uri: options.uri, includeFields: [] });
+    return receivers.flatMap(({ uri, includeFields }) => {
+      const body = JSON.stringify(fieldsOf(payload, includeFields));
+      const isRepeated = subscriptions.isRepeated(`${topic} ${uri} ${body}`, shop.clock.now());
+      if (isRepeated && !options.repeated) return [];
       const webhookId = randomUUID();
-      return Array.from({ length: options.copies }, () => ({ topic, payload, uri, webhookId }));
+      return Array.from({ length: options.copies }, () => ({ topic, body, uri, webhookId }));
     });
   });
   if (options.shuffled) {
@@ -93,14 +119,19 @@ export async function deliver(
     posts.sort((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0));
   }
   const deliveries: SentDelivery[] = [];
-  for (const { topic, payload, uri, webhookId } of posts) {
-    const body = JSON.stringify(payload);
+  for (const { topic, body, uri, webhookId } of posts) {
     const status = await send(shop, uri, topic, webhookId, body, options.forged);
     statistics.webhooksSent += 1;
     if (status < 200 || status > 299) statistics.webhooksRefused += 1;
     deliveries.push({ topic: wireTopic(topic), uri, webhookId, status });
   }
   return deliveries;
+}
+
+/** None means all. */
+function fieldsOf(payload: unknown, names: readonly string[]): unknown {
+  if (names.length === 0) return payload;
+  return Object.fromEntries(Object.entries(payload as object).filter(([name]) => names.includes(name)));
 }
 
 async function send(

@@ -32,6 +32,8 @@ import { RETURN } from "./webhooks/topics.ts";
 type ShopifyConnectorOptions = Pick<TokenOptions, "clientId" | "clientSecret"> & {
   /** By the names of subscriptions. */
   plans?: ReadonlyMap<string, string>;
+  /** The service's own address, for webhooks; null = shops cannot reach it. */
+  publicUrl?: string | null;
   /** Replaces parts of the usual one. */
   retryPolicy?: Partial<ShopifyRetryPolicy>;
 };
@@ -85,7 +87,7 @@ export const SHOPIFY_SOURCE: Source = {
     const note = `Without the scope ${ALL_ORDERS_SCOPE} Shopify shows the orders of the last 60 days only.`;
     return { account, currencyCode, notes: hasAllOrders ? [] : [note] };
   },
-  registerWebhooks: (place, publicUrl) => registerWebhooks(clientAt(place), `${publicUrl}/webhooks/shopify`),
+  registerWebhooks: (place, publicUrl) => registerWebhooks(clientAt(place), publicUrl),
   deletionsFound: "only by a backfill",
 };
 
@@ -104,7 +106,7 @@ export function createShopifyConnector(options: ShopifyConnectorOptions): Connec
 
 async function sync(options: ShopifyConnectorOptions, context: SyncContext): Promise<SyncOutcome> {
   const { credentials, database, shopKey, signal, currencyCode } = context;
-  const { retryPolicy, plans, ...app } = options;
+  const { retryPolicy, plans, publicUrl = null, ...app } = options;
   const shop = readSettings(context.settings);
   const client = openClient({
     url: shop.url,
@@ -118,12 +120,14 @@ async function sync(options: ShopifyConnectorOptions, context: SyncContext): Pro
   const cursor = readCursor(context.cursor);
   const run: ShopifyRun = { ...context, source: SHOPIFY, client, shop, access, cursor };
   await settleWebhooks(run);
+  const isDaily = run.kind === "open_returns" && publicUrl !== null;
+  const webhookNotes = isDaily ? await renewWebhooks(client, publicUrl) : [];
   const outcome = await fetchAndApply(run);
   const { limit } = run.cursor;
   // Data that the app could not see without read_all_orders is read as soon as it has the scope.
   if (access.hasAllOrders && limit !== null)
     await requestRun(database, { shopKey, source: SHOPIFY, kind: "backfill", requestedBy: "schedule" });
-  return { ...outcome, notes: [...limitNotes(limit, access), ...outcome.notes] };
+  return { ...outcome, notes: [...webhookNotes, ...limitNotes(limit, access), ...outcome.notes] };
 }
 
 async function fetchAndApply(run: ShopifyRun): Promise<SyncOutcome> {
@@ -250,7 +254,7 @@ const MOST_NODES = 250;
  * Asks the platform for what webhook payloads leave out: the orders of changed returns, which are fetched again. A deleted return
  * has changed its order, which the next listing of changed orders finds.
  */
-export async function settleWebhooks(run: ShopifyRun): Promise<void> {
+async function settleWebhooks(run: ShopifyRun): Promise<void> {
   const { database, shopKey, source, client } = run;
   const returns = openNodeReader(client, DOCUMENTS.returnOrders, MOST_NODES);
   await drainPending(
@@ -266,27 +270,30 @@ export async function settleWebhooks(run: ShopifyRun): Promise<void> {
   );
 }
 
+/** `includeFields`: those of its payloads; none = all. */
 type Subscription = { topic: string; includeFields: readonly string[] };
 
-const ID = ["id", "admin_graphql_api_id"];
-const RETURN_FIELDS = ["id", "admin_graphql_api_id", "order"];
+/**
+ * For some minutes, Shopify drops deliveries with the same payload as an earlier one: without its time, the second of two changes
+ * of a record would not arrive.
+ */
+const CHANGED = ["id", "admin_graphql_api_id", "updated_at"];
 
 /**
- * A shop's webhook subscriptions, with only the fields that identify the record: orders arrive without the customer. The privacy
- * topics cannot be subscribed to here: they belong in the app's own configuration.
+ * A shop's webhook subscriptions; orders arrive without the customer. The privacy topics cannot be subscribed to here: they belong
+ * in the app's own configuration.
  */
 const SUBSCRIPTIONS: readonly Subscription[] = [
-  ...["APPROVE", "CANCEL", "CLOSE", "DECLINE", "PROCESS", "REOPEN", "REQUEST"].map((event) => ({
+  // Returns have no such time, so their whole payload arrives.
+  ...["APPROVE", "CANCEL", "CLOSE", "DECLINE", "PROCESS", "REOPEN", "REQUEST", "UPDATE"].map((event) => ({
     topic: `RETURNS_${event}`,
-    includeFields: RETURN_FIELDS,
+    includeFields: [],
   })),
-  // Its payload has a special format that contains the changes.
-  { topic: "RETURNS_UPDATE", includeFields: [] },
   { topic: "REFUNDS_CREATE", includeFields: ["id", "order_id"] },
-  { topic: "ORDERS_UPDATED", includeFields: ID },
-  { topic: "ORDERS_CANCELLED", includeFields: ID },
+  { topic: "ORDERS_UPDATED", includeFields: CHANGED },
+  { topic: "ORDERS_CANCELLED", includeFields: CHANGED },
   { topic: "ORDERS_DELETE", includeFields: [] },
-  { topic: "PRODUCTS_UPDATE", includeFields: ID },
+  { topic: "PRODUCTS_UPDATE", includeFields: CHANGED },
   { topic: "PRODUCTS_DELETE", includeFields: [] },
   { topic: "BULK_OPERATIONS_FINISH", includeFields: [] },
   { topic: "APP_UNINSTALLED", includeFields: [] },
@@ -294,27 +301,41 @@ const SUBSCRIPTIONS: readonly Subscription[] = [
 ];
 
 /**
- * Subscribes `uri` to all missing topics of the shop; idempotent. Returns the number of topics. Throws `SourceFailed` with the
- * platform's reason, or as the client.
+ * Subscribes the service at `publicUrl` to all topics of the shop that are missing or have other fields; idempotent. Throws
+ * `SourceFailed` with the platform's reason, or as the client.
  */
-export async function registerWebhooks(client: ShopifyClient, uri: string): Promise<number> {
-  const registered = await listTopics(client, uri);
+async function registerWebhooks(client: ShopifyClient, publicUrl: string): Promise<void> {
+  const uri = `${publicUrl}/webhooks/shopify`;
+  const registered = await listSubscriptions(client, uri);
   for (const { topic, includeFields } of SUBSCRIPTIONS) {
-    if (registered.has(topic)) continue;
-    const fields = includeFields.length === 0 ? {} : { includeFields };
-    const subscription = { uri, format: "JSON", ...fields };
-    const answer = await client.query(DOCUMENTS.webhookCreate, { topic, subscription });
-    const [problem] = answer.webhookSubscriptionCreate.userErrors;
+    const known = registered.get(topic);
+    if (known?.includeFields.join() === includeFields.join()) continue;
+    const subscription = { uri, format: "JSON", includeFields };
+    const { made } =
+      known === undefined
+        ? await client.query(DOCUMENTS.webhookCreate, { topic, subscription })
+        : await client.query(DOCUMENTS.webhookUpdate, { id: known.id, subscription });
+    const [problem] = made.userErrors;
     if (problem !== undefined) {
       throw new SourceFailed(`Shopify does not send ${topic} to ${uri}: ${problem.message}.`);
     }
   }
-  return SUBSCRIPTIONS.length;
 }
 
-async function listTopics(client: ShopifyClient, uri: string): Promise<ReadonlySet<string>> {
+async function listSubscriptions(client: ShopifyClient, uri: string) {
   const pageAfter = async (after: string | null) =>
     (await client.query(DOCUMENTS.webhookList, { after })).page;
   const subscriptions = await allPages(await pageAfter(null), pageAfter);
-  return new Set(subscriptions.filter((one) => one.uri === uri).map(({ topic }) => topic));
+  return new Map(subscriptions.filter((one) => one.uri === uri).map((one) => [one.topic, one]));
+}
+
+/** The platform deletes a subscription after eight failed deliveries in a row. */
+async function renewWebhooks(client: ShopifyClient, publicUrl: string): Promise<string[]> {
+  try {
+    await registerWebhooks(client, publicUrl);
+    return [];
+  } catch (error) {
+    if (!(error instanceof SourceFailed)) throw error;
+    return [`Webhooks are not registered: ${error.message}`];
+  }
 }

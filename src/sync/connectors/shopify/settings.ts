@@ -10,7 +10,7 @@ import type { OrderAccess } from "./install/access.ts";
 import { isObject } from "../shared/foreign.ts";
 
 /** The operator's options for a connection. */
-export type ShopifySettings = ProductSettings & {
+type ShopifySettings = ProductSettings & {
   /** Base address of the Admin API, without a slash at its end. */
   url: string;
 };

@@ -34,7 +34,9 @@ export function orderNode(order: WorldOrder): Shown {
 export function returnStatusOf(order: WorldOrder): string {
   const statuses = new Set(order.returns.map(({ status }) => status));
   if (statuses.has("REQUESTED")) return "RETURN_REQUESTED";
-  if (statuses.has("OPEN")) return "IN_PROGRESS";
+  const open = order.returns.filter(({ status }) => status === "OPEN");
+  if (open.length > 0)
+    return open.every(({ inspected }) => inspected) ? "INSPECTION_COMPLETE" : "IN_PROGRESS";
   return statuses.has("CLOSED") ? "RETURNED" : "NO_RETURN";
 }
 

@@ -77,7 +77,7 @@ function nodeOfOrder(type: string, number: number, { shop, scopes }: RequestCont
 }
 
 type BulkQuery = { query: string };
-type Subscribing = Parameters<RequestContext["subscriptions"]["create"]>[0];
+type Subscriptions = RequestContext["subscriptions"];
 
 /** The fields of the schema's own types. */
 export const ROOTS: Record<string, Record<string, unknown>> = {
@@ -108,8 +108,14 @@ export const ROOTS: Record<string, Record<string, unknown>> = {
     bulkOperationRunQuery: ({ query }: BulkQuery, context: RequestContext) =>
       context.bulk.run(query, context),
     bulkOperationCancel: ({ id }: { id: string }, { bulk }: RequestContext) => bulk.cancel(id),
-    webhookSubscriptionCreate: (asked: Subscribing, { subscriptions }: RequestContext) =>
-      subscriptions.create(asked),
+    webhookSubscriptionCreate: (
+      asked: Parameters<Subscriptions["create"]>[0],
+      { subscriptions }: RequestContext,
+    ) => subscriptions.create(asked),
+    webhookSubscriptionUpdate: (
+      asked: Parameters<Subscriptions["update"]>[0],
+      { subscriptions }: RequestContext,
+    ) => subscriptions.update(asked),
   },
 };
 

@@ -110,6 +110,8 @@ export interface Return {
   items: ReturnItem[];
   exchanges: ExchangeItem[];
   trackingNumbers: string[];
+  /** Whether the warehouse has inspected its parcels. */
+  inspected?: true;
 }
 
 export interface ReturnItem {

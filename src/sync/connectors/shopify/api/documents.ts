@@ -106,10 +106,17 @@ const OPERATION_STARTED = object("BulkOperationRunQueryPayload", {
   userErrors: Type.Array(object("BulkOperationUserError", { code: nullable(Text), message: Text })),
 });
 const OPERATION_CANCELLED = object("BulkOperationCancelPayload", { bulkOperation: nullable(OPERATION) });
-const SUBSCRIPTION = object("WebhookSubscription", { topic: Text, uri: Text });
-const SUBSCRIBED = object("WebhookSubscriptionCreatePayload", {
-  userErrors: Type.Array(object("UserError", { message: Text })),
+const SUBSCRIPTION = object("WebhookSubscription", {
+  id: Text,
+  topic: Text,
+  uri: Text,
+  includeFields: Type.Array(Text),
 });
+/** A mutation of subscriptions. */
+function subscribed(field: string, args: string) {
+  const userErrors = Type.Array(object("UserError", { message: Text }));
+  return { made: object("WebhookSubscriptionPayload", { userErrors }, { field, args }) };
+}
 /** An agreement with the cursor of its successor. */
 const AGREEMENT_EDGE = object("SalesAgreementEdge", {
   cursor: Text,
@@ -161,9 +168,13 @@ export const DOCUMENTS = {
   webhookCreate: document(
     "WebhookCreate",
     "($topic: WebhookSubscriptionTopic!, $subscription: WebhookSubscriptionInput!)",
-    {
-      webhookSubscriptionCreate: called("(topic: $topic, webhookSubscription: $subscription)", SUBSCRIBED),
-    },
+    subscribed("webhookSubscriptionCreate", "(topic: $topic, webhookSubscription: $subscription)"),
+    "mutation",
+  ),
+  webhookUpdate: document(
+    "WebhookUpdate",
+    "($id: ID!, $subscription: WebhookSubscriptionInput!)",
+    subscribed("webhookSubscriptionUpdate", "(id: $id, webhookSubscription: $subscription)"),
     "mutation",
   ),
   bulkRun: document(

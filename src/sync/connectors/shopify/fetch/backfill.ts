@@ -343,7 +343,7 @@ function row(
  * Streams the file of a bulk operation into `sync_record`, and requests data that only pages contain. Throws DownloadBroken if
  * the file has fewer records than the platform reports.
  */
-export async function storeDownload(
+async function storeDownload(
   run: ShopifyRun,
   connection: Connection,
   name: DownloadName,

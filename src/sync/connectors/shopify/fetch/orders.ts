@@ -156,12 +156,15 @@ export async function listChanges(run: ShopifyRun, since: string): Promise<numbe
   return (await listRecords(run, orders, from)) + (await listRecords(run, products, from));
 }
 
+/** An order has one of these as long as a return of it is not closed. */
+const OPEN_STATUSES = ["return_requested", "in_progress", "inspection_complete"];
+
 /**
  * Requests every order with an open return, according to the platform or to the stored data: a change of a return may not change
  * its order's update time, and an ended one is in no list.
  */
 export async function listOpenReturns(run: ShopifyRun): Promise<void> {
-  const filter = "(return_status:return_requested OR return_status:in_progress)";
+  const filter = `(${OPEN_STATUSES.map((status) => `return_status:${status}`).join(" OR ")})`;
   await listRecords(run, { document: DOCUMENTS.changedOrders, field: "orders", kind: "order", filter }, null);
   await askForOpenReturns(run.database, run.shopKey, SHOPIFY, "order");
 }
@@ -219,10 +222,7 @@ export async function fetchRefunds(run: ShopifyRun): Promise<void> {
 }
 
 /** Refunds of an order, each with all its lines. */
-export async function readRefunds(
-  client: ShopifyClient,
-  refunds: OrderRefunds["refunds"],
-): Promise<RefundRecord[]> {
+async function readRefunds(client: ShopifyClient, refunds: OrderRefunds["refunds"]): Promise<RefundRecord[]> {
   const whole: RefundRecord[] = [];
   for (const refund of refunds) {
     const lines = await allNodes(client, refund.refundLineItems, DOCUMENTS.refundLines, refund.id);
@@ -231,7 +231,7 @@ export async function readRefunds(
   return whole;
 }
 
-export async function readFulfillments(
+async function readFulfillments(
   client: ShopifyClient,
   fulfillments: OrderRefunds["fulfillments"],
 ): Promise<FulfillmentRecord[]> {
@@ -247,7 +247,7 @@ export async function readFulfillments(
 type AgreementEdge = ReturnType<typeof DOCUMENTS.orderAgreements.read>["parent"]["page"]["nodes"][number];
 
 /** The sales ledger of an order, with all its pages. */
-export async function fetchAgreements(
+async function fetchAgreements(
   client: ShopifyClient,
   id: string,
   first: NodePage<AgreementEdge>,
@@ -277,7 +277,7 @@ const RETURNS_PER_REQUEST = 50;
 type TrackedNode = NonNullable<ReturnType<typeof DOCUMENTS.trackings.read>["nodes"][number]>;
 
 /** The tracking numbers of returns that have one; a deleted return has none. */
-export function openTrackingReader(client: ShopifyClient) {
+function openTrackingReader(client: ShopifyClient) {
   const returns = openNodeReader(client, DOCUMENTS.trackings, RETURNS_PER_REQUEST);
   return {
     portion: returns.portion,

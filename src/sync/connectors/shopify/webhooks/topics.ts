@@ -66,10 +66,15 @@ function refresh(kind: string, recordId: string): Meaning {
 }
 
 const orderChanged = topic(changed("Order"), (order) => refresh("order", order.admin_graphql_api_id));
+/** Some name their order by its number alone, updates not at all. */
 const returnChanged = topic(
-  Type.Object({ admin_graphql_api_id: gid("Return"), order: Type.Optional(anOrder) }),
-  ({ admin_graphql_api_id: returnId, order }) => {
-    const orderId = order === undefined ? null : orderIdOf(order);
+  Type.Object({
+    admin_graphql_api_id: gid("Return"),
+    order: Type.Optional(anOrder),
+    order_id: Type.Optional(id),
+  }),
+  ({ admin_graphql_api_id: returnId, order, order_id: number }) => {
+    const orderId = orderIdOf(order ?? (number === undefined ? {} : { id: number }));
     return orderId === null ? refresh(RETURN, returnId) : refresh("order", orderId);
   },
 );
