@@ -9,7 +9,8 @@ import { ChangeError } from "./changes.ts";
 import { conditionOf, counterpartOf, hasOwnImage, imageAddress } from "./world/catalogue.ts";
 import { childNumber, gid } from "./world/ids.ts";
 import { decimalOf, lineOf, removedUnits, sumOf } from "./world/units.ts";
-import { REASONS, type WorldOrder, type RefundLine, type Return, type World } from "./world/types.ts";
+import { REASONS } from "./world/types.ts";
+import type { RefundLine, Return, ReturnItem, World, WorldOrder } from "./world/types.ts";
 
 type Cell = string | number | boolean | null;
 
@@ -115,21 +116,27 @@ function soldMinor(order: WorldOrder, index: number): number {
   });
 }
 
-/** One row for each line of a return, whatever its number of items: units add up, the largest item gives the reason. */
+/**
+ * One row for each line of a return, whatever its number of items: units add up, the largest item gives the reason, of a closed
+ * return the one with the most processed units.
+ */
 function returnRows(order: WorldOrder, request: Return, returnIndex: number): Cell[][] {
   const lineIndexes = new Set(
     request.items.flatMap(({ lineIndex }) => (lineIndex === null ? [] : [lineIndex])),
   );
   return [...lineIndexes].map((lineIndex) => {
     const items = request.items.filter((item) => item.lineIndex === lineIndex);
-    const largest = items.reduce((best, item) => (item.quantity > best.quantity ? item : best));
+    const processed = sumOf(items, (item) => item.processed);
+    const areProcessed = request.status === "CLOSED" && processed > 0;
+    const sizeOf = (item: ReturnItem): number => (areProcessed ? item.processed : item.quantity);
+    const largest = items.reduce((best, item) => (sizeOf(item) > sizeOf(best) ? item : best));
     return [
       gid("Return", childNumber(order.number, returnIndex)),
       gid("Order", order.number),
       lineId(order, lineIndex),
       request.status,
       items.reduce((sum, item) => sum + item.quantity, 0),
-      request.status === "CLOSED" ? items.reduce((sum, item) => sum + item.processed, 0) : null,
+      request.status === "CLOSED" ? processed : null,
       time(request.createdAt),
       time(request.closedAt),
       largest.reason === null ? null : (REASONS[largest.reason]?.handle ?? null),
