@@ -10,6 +10,7 @@ import { openWorkerSession } from "../src/store/worker-session.ts";
 import { endAbandonedRun, startDueRun } from "../src/sync/run-record.ts";
 import { startWorkerProcess } from "./support/command.ts";
 import { openControlDatabase, openWatching } from "./support/control.ts";
+import { startFaultProxy } from "./support/fault-proxy.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { execute } from "./support/server.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
@@ -208,6 +209,18 @@ test("a session whose connection is killed says so, and another session has its 
   } finally {
     for (const session of [first, second]) await session.close();
   }
+});
+
+test("a session whose claim is not answered in time has ended: nobody would know of what it holds", async (context) => {
+  const url = new URL(control.url);
+  const proxy = await startFaultProxy(Number(url.port));
+  context.after(() => proxy.close());
+  url.port = String(proxy.port);
+  const session = await openWorkerSession(url.href, 200);
+  await proxy.set("blackhole");
+  await assert.rejects(session.claim(placesOf([{ shopKey: 1 }]), 1), /timeout/u);
+  assert.ok(session.lost.aborted);
+  await session.close();
 });
 
 test("a worker that loses only its session stops its runs, and continues them in a new session", async () => {

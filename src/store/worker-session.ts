@@ -37,12 +37,12 @@ const CLAIM = `select p.shop_key::float8 as "shopKey", p.source
                 where pg_try_advisory_lock(${claimKey("p.shop_key", "p.source")}) limit $3`;
 const RELEASE = `select pg_advisory_unlock(${claimKey("$1::bigint", "$2::text")})`;
 
-/** Throws when the database does not answer. */
-export async function openWorkerSession(databaseUrl: string): Promise<WorkerSession> {
+/** `pingMs`: also how long a statement may take. Throws when the database does not answer. */
+export async function openWorkerSession(databaseUrl: string, pingMs = PING_MS): Promise<WorkerSession> {
   const client = new pg.Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: PING_MS,
+    query_timeout: pingMs,
     keepAlive: true,
     application_name: WORKER_APPLICATION,
     options: SERVER_OPTIONS,
@@ -53,13 +53,16 @@ export async function openWorkerSession(databaseUrl: string): Promise<WorkerSess
   client.on("end", lose);
   await client.connect();
   let last: Promise<unknown> = Promise.resolve();
-  /** One statement after the other: the driver no longer takes one while another runs. */
+  /**
+   * One statement after the other: the driver no longer takes one while another runs. After one without an answer, the server may hold
+   * a claim that nobody knows of, and that only the end of the connection releases.
+   */
   const query = <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) => {
     const answer = last.then(() => client.query<Row>(text, values));
-    last = answer.catch(() => {});
+    last = answer.catch(lose);
     return answer;
   };
-  const pinging = setInterval(() => void query("select").catch(lose), PING_MS);
+  const pinging = setInterval(() => void query("select").catch(() => {}), pingMs);
   return {
     lost: lost.signal,
     claim: async (places, most) => {
@@ -67,7 +70,7 @@ export async function openWorkerSession(databaseUrl: string): Promise<WorkerSess
       return (await query<SourceKey>(CLAIM, values)).rows;
     },
     release: async ({ shopKey, source }) => {
-      await query(RELEASE, [shopKey, source]).catch(lose);
+      await query(RELEASE, [shopKey, source]).catch(() => {});
     },
     close: async () => {
       clearInterval(pinging);
