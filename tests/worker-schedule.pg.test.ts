@@ -6,7 +6,9 @@ import { runAction } from "../src/actions/action.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { textInput } from "../src/actions/field.ts";
 import { disconnectSource, requestSync } from "../src/actions/sources/actions.ts";
+import { setWindows } from "../src/actions/workspace/settings.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
+import { within } from "../src/lib/within.ts";
 import { findConnection, putAccount } from "../src/store/queries/data-source.ts";
 import { lockWorkspace } from "../src/store/queries/import-stage.ts";
 import { finishTask, listNextPolls, takeDueTask } from "../src/store/queries/run-queue.ts";
@@ -120,6 +122,29 @@ test("every workspace's alerts are evaluated, past one that fails", async () => 
   await takeBack();
   assert.deepEqual(await keepInOrder(new Date(NOW.getTime() + 3_600_000)), []);
   assert.equal((await alerts()).length, 3, "told once each");
+});
+
+test("a run that is writing a workspace's data delays neither its upkeep nor a change of its settings", async () => {
+  const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
+  await control.pool.query(
+    "update data_source set last_synced_at = '2026-06-01T00:00:00Z', created_at = '2026-01-01T00:00:00Z'",
+  );
+  await control.pool.query(
+    `insert into webhook_delivery (shop_key, source, webhook_id, topic, received_at)
+     values ($1, 'shopify', 'old', 't', '2026-06-24T05:00Z')`,
+    [shopKey],
+  );
+  const count = async (table: string): Promise<number> =>
+    (await control.pool.query(`select from ${table} where shop_key = $1`, [shopKey])).rows.length;
+  const windows = textInput({ primary_window_days: "45", min_sold_units: "5" });
+  await control.database.transaction(async (connection) => {
+    await lockWorkspace(connection, shopKey);
+    assert.deepEqual(await within(5000, keepInOrder()), []);
+    await within(5000, runAction(setWindows, await callerOf(domain), windows));
+  });
+  assert.deepEqual([await count("webhook_delivery"), await count("alert")], [0, 0]);
+  await keepInOrder();
+  assert.equal(await count("alert"), 1, "the next check evaluates its alerts");
 });
 
 test("upkeep deletes runs after 90 days, those of webhooks and deliveries after 7, and no open ones", async () => {

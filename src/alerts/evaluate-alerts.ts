@@ -41,6 +41,11 @@ import { earlyWarningAlert } from "./early-warning-alert.ts";
 
 type AlertEvaluation = { database: Database; shopKey: number; now: Date };
 
+/** Something else is writing the workspace's data. */
+class DataHeld extends Error {
+  override name = "DataHeld";
+}
+
 /** M16: how many SKUs are watched automatically, by returned units of the newest complete months of a year. */
 const RANKED_SKUS = 20;
 const YEAR_MONTHS = 12;
@@ -48,12 +53,14 @@ const YEAR_MONTHS = 12;
 /**
  * Writes the alerts that a workspace's present state calls for and that were not written before, in one transaction, and raises
  * the data version if there are any; returns how many. It waits for a run that is writing the workspace's data, and sees all of
- * it or nothing. Throws if there is no such workspace.
+ * it or nothing; `onWait` is called before that, and may throw. Throws if there is no such workspace.
  */
-export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ written: number }> {
-  const { database, shopKey, now } = evaluation;
+export async function evaluateAlerts(
+  { database, shopKey, now }: AlertEvaluation,
+  onWait?: () => void,
+): Promise<{ written: number }> {
   return database.transaction(async (connection) => {
-    await lockWorkspace(connection, shopKey);
+    await lockWorkspace(connection, shopKey, onWait);
     const settings = await loadAlertSettings(connection, shopKey);
     const asOfDay = settings.data_as_of === null ? null : dayOfInstant(settings.data_as_of.getTime());
     const newestMonth = latestCompleteMonth(settings.primary_window_days, asOfDay);
@@ -83,6 +90,19 @@ export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ wri
     const written = await storeAlerts(connection, shopKey, drafts);
     if (isWarningDue) await markWarned(connection, shopKey, dayToText(asOfDay));
     return { written };
+  });
+}
+
+/**
+ * The same without waiting: a run that is writing the workspace's data, which may take an hour, evaluates its alerts at its end, and
+ * the next hourly check does if that fails.
+ */
+export async function evaluateAlertsUnlessHeld(evaluation: AlertEvaluation): Promise<void> {
+  const refuse = (): never => {
+    throw new DataHeld();
+  };
+  await evaluateAlerts(evaluation, refuse).catch((error: unknown) => {
+    if (!(error instanceof DataHeld)) throw error;
   });
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { endOrTellBilling } from "../alerts/billing-end.ts";
-import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
+import { evaluateAlertsUnlessHeld } from "../alerts/evaluate-alerts.ts";
 import { writeTokenNotices } from "../alerts/token-notice.ts";
 import type { Retention } from "../lib/retention.ts";
 import type { Database, Connection } from "../store/database.ts";
@@ -62,7 +62,8 @@ export async function checkWorkspace(environment: UpkeepEnvironment, shopKey: nu
 }
 
 async function evaluateUnlessStopped(database: Database, shopKey: number, now: Date): Promise<void> {
-  if ((await findStop(database, shopKey)) === null) await evaluateAlerts({ database, shopKey, now });
+  if ((await findStop(database, shopKey)) === null)
+    await evaluateAlertsUnlessHeld({ database, shopKey, now });
 }
 
 /** Deletes one workspace's expired rows, notifies its members, and erases it when due. */

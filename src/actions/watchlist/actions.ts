@@ -1,4 +1,4 @@
-import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
+import { evaluateAlertsUnlessHeld } from "../../alerts/evaluate-alerts.ts";
 import { quoted } from "../input.ts";
 import { impossible } from "../refusal.ts";
 import { deleteWatched, insertWatched, isInCatalogue, listWatchedEntities } from "./queries.ts";
@@ -75,7 +75,8 @@ export const addWatched = defineAction({
       audit: changed ? { detail: { type, key } } : null,
     };
   },
-  after: ({ database, workspace, now }) => evaluateAlerts({ database, shopKey: workspace.shop_key, now }),
+  after: ({ database, workspace, now }) =>
+    evaluateAlertsUnlessHeld({ database, shopKey: workspace.shop_key, now }),
 });
 
 export const removeWatched = defineAction({

@@ -1,4 +1,4 @@
-import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
+import { evaluateAlertsUnlessHeld } from "../../alerts/evaluate-alerts.ts";
 import { units } from "../../console/format.ts";
 import { recordAction } from "../audit/record.ts";
 import { impossible, invalid } from "../refusal.ts";
@@ -166,7 +166,7 @@ function earlier({ workspace }: ActionContext, settings: object): Record<string,
 }
 
 function evaluate({ database, workspace, now }: WorkspaceCaller, _result: unknown): Promise<unknown> {
-  return evaluateAlerts({ database, shopKey: workspace.shop_key, now });
+  return evaluateAlertsUnlessHeld({ database, shopKey: workspace.shop_key, now });
 }
 
 /** The next run of a connected store would undo this setting. */
