@@ -7,7 +7,11 @@ import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { previewRules, setRules, writtenRules } from "../src/actions/workspace/order-rules.ts";
 import { putOrderRules } from "../src/actions/workspace/queries.ts";
+import { setReasons } from "../src/actions/workspace/settings.ts";
 import { DEFAULT_RULES, NO_RULES, ORDER_KINDS, type OrderRules } from "../src/metrics/order-rules.ts";
+import { within } from "../src/lib/within.ts";
+import type { Database } from "../src/store/database.ts";
+import { findReasonGroups } from "../src/store/queries/fit.ts";
 import { redactOrders } from "../src/store/queries/order-document.ts";
 import type { DirectoryRow } from "../src/store/queries/workspace-directory.ts";
 import { applyRules } from "../src/sync/apply.ts";
@@ -88,17 +92,16 @@ async function openStore(): Promise<number> {
   return shopKey;
 }
 
+const callerOf = async (shopKey: number) => ({
+  database: shop.database,
+  keys: await openTestKeys(shop.database),
+  workspace: { shop_key: shopKey } as DirectoryRow,
+  actor: OPERATOR,
+  now: new Date(),
+});
+
 const save = async (shopKey: number, rules: OrderRules): Promise<void> => {
-  const { database } = shop;
-  const workspace = { shop_key: shopKey } as DirectoryRow;
-  const caller = {
-    database,
-    keys: await openTestKeys(database),
-    workspace,
-    actor: OPERATOR,
-    now: new Date(),
-  };
-  await runAction(setRules, caller, textInput(writtenRules(rules)));
+  await runAction(setRules, await callerOf(shopKey), textInput(writtenRules(rules)));
 };
 
 const preview = async (shopKey: number, wanted: OrderRules) =>
@@ -132,6 +135,58 @@ test("saved rules recompute only what they affect, and give the results of a reb
     await shop.database.transaction((connection) => rebuildWorkspace(connection, shopKey));
     assert.deepEqual(await shop.dump(shopKey), applied, JSON.stringify(wanted));
   }
+});
+
+test("rules are saved while a worker applies earlier ones, and applied next", async () => {
+  const shopKey = await openStore();
+  const first = { ...DEFAULT_RULES, leftOutTags: ["vip"] };
+  await save(shopKey, first);
+  const database: Database = {
+    ...shop.database,
+    transaction: (work, signal) =>
+      shop.database.transaction(
+        (connection) =>
+          work({
+            ...connection,
+            rows: async <Row>(...asked: Parameters<Database["rows"]>) => {
+              if (asked[0].name === "find_currency")
+                await within(5000, save(shopKey, { ...first, leftOutChannels: ["pos"] }));
+              return connection.rows<Row>(...asked);
+            },
+          }),
+        signal,
+      ),
+  };
+  await applyRules(database, shopKey);
+  await applyRules(shop.database, shopKey);
+  const applied = await shop.dump(shopKey);
+  await shop.database.transaction((connection) => rebuildWorkspace(connection, shopKey));
+  assert.deepEqual(await shop.dump(shopKey), applied);
+});
+
+test("rules, and groups of reasons, that two people save at the same time are both kept", async () => {
+  const shopKey = await shop.open();
+  const caller = await callerOf(shopKey);
+  const saveBeside = async (change: string, act: () => Promise<unknown>): Promise<void> => {
+    const { acting } = await shop.database.transaction(async (connection) => {
+      await connection.client.query(`update workspace set ${change} where shop_key = ${shopKey}`);
+      const saving = act();
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await eventually(async () => (await shop.rows(waiting)).length === 1, "the other waits");
+      return { acting: saving };
+    });
+    await acting;
+  };
+  await saveBeside(`order_rules = '{"leftOutTags": ["vip"]}'`, () =>
+    runAction(setRules, caller, textInput({ left_out_channels: "pos" })),
+  );
+  const { wanted } = await loadRules(shop.database, shopKey);
+  assert.deepEqual([wanted.leftOutTags, wanted.leftOutChannels], [["vip"], ["pos"]]);
+  await saveBeside(`reason_groups = '{"too late": "late"}'`, () =>
+    runAction(setReasons, caller, textInput({ reasons: "broken=damaged" })),
+  );
+  const groups = { "too late": "late", broken: "damaged" };
+  assert.deepEqual(await findReasonGroups(shop.database, shopKey), groups);
 });
 
 test("the figures of the default rules, computed by hand: only exchange orders of Loop and Narvar are left out", async () => {

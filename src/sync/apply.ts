@@ -191,11 +191,8 @@ export async function applyRules(database: Database, shopKey: number, stop?: Abo
   if ((await loadRules(database, shopKey)).isApplied) return false;
   await database.transaction(async (connection) => {
     await lockWorkspace(connection, shopKey);
-    const { applied } = await loadRules(connection, shopKey);
+    const { wanted, applied } = await loadRules(connection, shopKey);
     await planForRun(connection, "large");
-    // Rules that are saved meanwhile wait: the row is locked from here on.
-    await followOrderRules(connection, shopKey);
-    const { wanted } = await loadRules(connection, shopKey);
     const next = await openOrdersBetween(connection, shopKey, { rules: [applied, wanted] });
     const isSame = (document: OrderDocument): boolean =>
       isDeepStrictEqual(projectOrder(document, applied), projectOrder(document, wanted));
@@ -209,9 +206,11 @@ export async function applyRules(database: Database, shopKey: number, stop?: Abo
         next: async () =>
           (await next()).map((stored) => () => ({ orderId: stored.orderId, stored, part: stored })),
         merge: (stored) => (stored === null || isSame(stored) ? null : stored),
+        rules: wanted,
       },
       onProgress: () => {},
     });
+    await followOrderRules(connection, shopKey, wanted);
     await raiseDataVersion(connection, shopKey);
   }, stop);
   return true;

@@ -144,6 +144,8 @@ export type SourceOrders = {
   next(): Promise<(() => SourceOrder | null)[]>;
   /** How the source's rows and the stored document become one. */
   merge: DocumentMerge;
+  /** The rules that their facts are to follow; by default, those of the other facts. */
+  rules?: OrderRules;
   /** Called when all orders have been merged; may throw. */
   end?(): void;
 };
@@ -162,7 +164,7 @@ export async function mergeOrders(
   onOrders: (done: number) => void,
 ): Promise<MergedOrders> {
   const redacted = new Set(await listRedactedOrders(connection, shopKey));
-  const facts = await openFactWriter(connection, shopKey, changedKeys);
+  const facts = await openFactWriter(connection, shopKey, changedKeys, orders.rules);
   const { wanted: rules } = await loadRules(connection, shopKey);
   let changedOrders = 0;
   let unchangedOrders = 0;

@@ -12,12 +12,9 @@ export async function loadRules(
   shopKey: number,
 ): Promise<{ wanted: OrderRules; applied: OrderRules; isApplied: boolean }> {
   const { wanted, applied } = (await findOrderRules(database, shopKey)) ?? { wanted: {}, applied: {} };
-  const rules = { ...DEFAULT_RULES, ...(wanted as Partial<OrderRules>) };
-  return {
-    wanted: rules,
-    applied: applied === null ? NO_RULES : { ...DEFAULT_RULES, ...(applied as Partial<OrderRules>) },
-    isApplied: isDeepStrictEqual(wanted, applied),
-  };
+  const read = (stored: unknown): OrderRules => ({ ...DEFAULT_RULES, ...(stored as Partial<OrderRules>) });
+  const rules = { wanted: read(wanted), applied: applied === null ? NO_RULES : read(applied) };
+  return { ...rules, isApplied: isDeepStrictEqual(rules.wanted, rules.applied) };
 }
 
 /** The stored orders that two sets of rules may count differently; empty at the end. `from` as `openOrdersOfFilter` has it. */

@@ -1,6 +1,7 @@
 import { dayOfInstant, dayToText, monthToDate } from "../lib/month.ts";
 import { projectOrder } from "../metrics/classify.ts";
 import type { EventFact, LineFact, OrderFacts, ProjectionWarning } from "../metrics/classify.ts";
+import type { OrderRules } from "../metrics/order-rules.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
 import { hasLabels, listLabelsOfOrders, removeFacts, resolveNames } from "../store/queries/facts.ts";
@@ -109,14 +110,15 @@ const ORDERS_PER_LOOKUP = 5000;
 
 /**
  * Opens a writer in a transaction in which `planForRun` was called. Facts are sent by COPY to the workspace's node; what depends
- * on them is marked.
+ * on them is marked. They follow the rules of the facts that are there, unless others are given.
  */
 export async function openFactWriter(
   connection: Connection,
   shopKey: number,
   changedKeys: ChangedKeys,
+  given?: OrderRules,
 ): Promise<FactWriter> {
-  const { applied: rules } = await loadRules(connection, shopKey);
+  const rules = given ?? (await loadRules(connection, shopKey)).applied;
   const warnings: WarningCounts = new Map();
   const lines = openLineWriter(connection, shopKey, changedKeys);
   let mayHaveLabels: boolean | null = null;

@@ -1,3 +1,4 @@
+import type { OrderRules } from "../metrics/order-rules.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { planForRun } from "../store/query.ts";
 import { listNamedProducts, listNamedSkus } from "../store/queries/catalogue.ts";
@@ -19,6 +20,7 @@ import { rebuildCohorts, rebuildDirtyCohorts } from "./apply.ts";
 import { deriveCatalogue } from "./catalogue.ts";
 import { addAll, addLabelKeys, newChangedKeys, type ChangedKeys } from "./changed-keys.ts";
 import { splitLabels } from "./labels.ts";
+import { loadRules } from "./order-rules.ts";
 import { inPortions } from "./portions.ts";
 import { openFactWriter } from "./project.ts";
 import { readStored } from "./stored-document.ts";
@@ -35,14 +37,15 @@ export async function rebuildWorkspace(connection: Connection, shopKey: number):
   await addWholeCatalogue(connection, shopKey, changedKeys);
   addLabelKeys(changedKeys, await listAllLabels(connection, shopKey));
   await removeAllFacts(connection, shopKey);
-  await followOrderRules(connection, shopKey);
-  await projectStoredOrders(connection, shopKey, changedKeys);
+  const { wanted: rules } = await loadRules(connection, shopKey);
+  await projectStoredOrders(connection, shopKey, changedKeys, rules);
   await addWholeCatalogue(connection, shopKey, changedKeys);
   await deriveCatalogue(connection, shopKey, changedKeys);
   await splitLabels(connection, shopKey, await findCurrency(connection, shopKey), "large", changedKeys);
   await markMonths(connection, shopKey, [...changedKeys.months]);
   await rebuildCohorts(connection, shopKey, oldMonths);
   await rebuildDirtyCohorts(connection, shopKey);
+  await followOrderRules(connection, shopKey, rules);
   await keepProjected(connection, shopKey);
   return raiseDataVersion(connection, shopKey);
 }
@@ -85,8 +88,9 @@ async function projectStoredOrders(
   connection: Connection,
   shopKey: number,
   changedKeys: ChangedKeys,
+  rules: OrderRules,
 ): Promise<void> {
-  const facts = await openFactWriter(connection, shopKey, changedKeys);
+  const facts = await openFactWriter(connection, shopKey, changedKeys, rules);
   const next = await openStoredOrders(connection, shopKey);
   await inPortions(next, () => {
     const portion = facts.open();

@@ -9,6 +9,7 @@ import { rate } from "../../metrics/rate.ts";
 import type { Queryable } from "../../store/database.ts";
 import { loadCohort } from "../../store/queries/cohort.ts";
 import { countLeftOut, putOrderRules } from "./queries.ts";
+import { lockSettings } from "../../store/queries/order-rules.ts";
 import { queueUploads } from "../../store/queries/run-queue.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
 import { loadAnyWorkspace } from "../../store/queries/workspace-load.ts";
@@ -77,6 +78,7 @@ export const setRules = defineAction({
   least: "admin",
   input: RULES,
   run: async ({ connection, shopKey }, given) => {
+    await lockSettings(connection, shopKey);
     const { wanted: earlier } = await loadRules(connection, shopKey);
     const wanted = changedRules(given, earlier);
     await putOrderRules(connection, shopKey, wanted);

@@ -4,6 +4,7 @@ import { recordAction } from "../audit/record.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { listWorkspaceConnections } from "../sources/queries.ts";
 import { deletePlanRequest } from "../plan/queries.ts";
+import { lockSettings } from "../../store/queries/order-rules.ts";
 import { setPrimaryWindow, raiseDataVersion } from "../../store/queries/publish.ts";
 import { updateWorkspace } from "../../store/queries/workspace-directory.ts";
 import { findDisplayName, updateDisplayName, putReasonGroups } from "./queries.ts";
@@ -220,6 +221,7 @@ export const setReasons = defineAction({
   least: "admin",
   input: { reasons },
   run: async ({ connection, shopKey }, { reasons: given }) => {
+    await lockSettings(connection, shopKey);
     const saved = (await findReasonGroups(connection, shopKey)) ?? {};
     const before = new Map(Object.entries(saved));
     const all = new Map([...new Map([...before, ...given])].filter(([, group]) => group !== ""));

@@ -11,10 +11,23 @@ export const findOrderRules = queryRow<OrderRulesRow, [shopKey: number]>(
   "select w.order_rules as wanted, w.order_rules_applied as applied from workspace w where w.shop_key = $1",
 );
 
-/** Records that the facts follow the current rules. Primary key of workspace. */
-export const followOrderRules = command<[shopKey: number], Connection>(
+/**
+ * Locks a workspace's settings until the transaction ends, before it reads those that it changes: others save theirs before or after.
+ * Requests go on. Primary key of workspace.
+ */
+export const lockSettings = command<[shopKey: number], Connection>(
+  "lock_settings",
+  "select 1 as is_there from workspace w where w.shop_key = $1 for no key update",
+);
+
+/**
+ * Records the rules that the facts follow. To be called at the end: until the transaction ends, nobody can save a setting. Primary
+ * key of workspace.
+ */
+export const followOrderRules = command<[shopKey: number, rules: object], Connection>(
   "follow_order_rules",
-  "update workspace set order_rules_applied = order_rules where shop_key = $1",
+  "update workspace set order_rules_applied = $2::jsonb where shop_key = $1",
+  (shopKey, rules) => [shopKey, JSON.stringify(rules)],
 );
 
 /** Orders that two sets of rules may count differently (src/metrics/order-rules.ts). */
