@@ -156,6 +156,18 @@ test("--keep adds a backup to a folder of backups, and removes only the oldest o
   assert.deepEqual([none.code, (await readdir(folder)).length], [2, 3]);
 });
 
+test("a backup is kept, and noted, though earlier ones are of a clock that was ahead", async () => {
+  const folder = join(parent, "ahead");
+  for (const day of ["01", "02"])
+    await mkdir(join(folder, `returns-2999-01-${day}T00-00-00Z`), { recursive: true });
+  await execute(source.url, "update installation set backed_up_at = '2999-01-02'");
+  const made = await documentOf(["backup", folder, "--keep", "2"]);
+  assert.deepEqual(made["removed"], ["returns-2999-01-01T00-00-00Z"]);
+  await documentOf(["backup", "verify", String(made["folder"])]);
+  const [noted] = await rowsIn<{ at: Date }>(source.url, "select backed_up_at as at from installation");
+  assert.equal(noted?.at.toISOString(), made["made_at"]);
+});
+
 test("verify reads all of a backup without a database, and says whether the secret that is set opens it", async () => {
   const folder = join(parent, "verified");
   await run(["backup", folder, "--with-secret"]);

@@ -121,7 +121,7 @@ export const backup = defineAction({
       done,
       audit: hasPlace ? { detail: { made_at, rows, bytes, has_secret } } : null,
       next: async () => {
-        if (keep !== null) removed.push(...(await removeOldBackups(parent, keep)));
+        if (keep !== null) removed.push(...(await removeOldBackups(parent, keep, made.folder)));
         return { result: { ...made, removed }, done };
       },
     };

@@ -178,12 +178,13 @@ export function nextBackupIn(folder: string, now: Date): string {
   return join(folder, `returns-${now.toISOString().slice(0, 19).replaceAll(":", "-")}Z`);
 }
 
-/** Removes all but the newest backups of a folder, but none with a name given by a person; returns the removed ones. */
-export async function removeOldBackups(folder: string, keep: number): Promise<string[]> {
-  const old = (await readdir(folder))
-    .filter((name) => OWN_NAME.test(name))
-    .toSorted()
-    .slice(0, -keep);
+/**
+ * Removes all but the newest backups of a folder, but neither `made` nor one with a name given by a person; returns the removed ones.
+ * Others may have the names of a clock that was ahead.
+ */
+export async function removeOldBackups(folder: string, keep: number, made: string): Promise<string[]> {
+  const others = (await readdir(folder)).filter((name) => OWN_NAME.test(name) && join(folder, name) !== made);
+  const old = others.toSorted().slice(0, Math.max(0, others.length + 1 - keep));
   for (const name of old) {
     const path = join(folder, name);
     await rm(path, { recursive: true }).catch((error: unknown) => {

@@ -66,10 +66,10 @@ export const raiseDataVersions = command<[dataVersion: number], Connection>(
   "update workspace set data_version = $1",
 );
 
-/** Notes when the newest backup was begun. The one row of installation. */
+/** Notes when the newest backup was begun, also in place of a time to come. The one row of installation. */
 export const noteBackup = command<[begunAt: Date], Connection>(
   "note_backup",
-  "update installation set backed_up_at = greatest(backed_up_at, $1)",
+  "update installation set backed_up_at = $1 where backed_up_at is null or backed_up_at not between $1 and now()",
 );
 
 /** Gives the planner the sizes of all tables. */
