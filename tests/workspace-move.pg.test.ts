@@ -232,6 +232,15 @@ test("after a failed move the workspace is served here again, and canceling remo
   await allow();
   const copied = await countRowsByTable(there.database, tenant.shopKey);
   assert.ok((copied["order_line"] ?? 0) > 0);
+  const moveTo = (target: string | null) =>
+    here.database.query("update workspace set moving_to = $2 where shop_key = $1", [tenant.shopKey, target]);
+  await moveTo("third:5432/returns");
+  await assert.rejects(
+    cancelMove(tenant),
+    /is moving to third:5432\/returns: complete or cancel that first/u,
+  );
+  assert.equal(await statusOf(here, tenant), 409, "the third installation may serve it already");
+  await moveTo(null);
   await cancelMove(tenant);
   const left = Object.values(await countRowsByTable(there.database, tenant.shopKey));
   assert.deepEqual(new Set(left), new Set([0]));

@@ -295,7 +295,8 @@ async function raiseSequences(reading: Connection, connection: Connection): Prom
 }
 
 /** Removes a move's copy, unless the target serves it. */
-async function cancelMove({ database, workspace, signal }: MoveCaller, to: Target): Promise<Moved> {
+async function cancelMove(caller: MoveCaller, to: Target): Promise<Moved> {
+  const { database, workspace, signal } = caller;
   const { shop_key: shopKey, shop_id: shopId, shop_domain: domain } = workspace;
   return database.transaction(async (holding) => {
     if (!(await tryLockMove(holding, shopKey)))
@@ -304,6 +305,8 @@ async function cancelMove({ database, workspace, signal }: MoveCaller, to: Targe
     if (here === null || here.moved_at !== null) {
       throw impossible(`${domain} has moved to ${here?.moving_to ?? to.name}: move it back from there.`);
     }
+    // Another target may serve it already.
+    if (![null, to.name].includes(here.moving_to)) throw await whyNot(caller);
     await to.database.transaction(async (connection) => {
       const there = await findMove(connection, shopKey);
       if (there?.shop_id !== shopId) {
