@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { redactText, readableLine } from "./service-logger.ts";
@@ -59,6 +60,28 @@ test("the last lines of a process that ends are written, however busy its backgr
     [1, 2, 3],
   );
 });
+
+test(
+  "a full disk below standard error costs lines, and neither ends nor blocks the process",
+  { skip: !existsSync("/dev/full") },
+  () => {
+    const program = `
+      import { setTimeout as sleep } from "node:timers/promises";
+      import { createServiceLogger } from ${JSON.stringify(new URL("service-logger.ts", import.meta.url).href)};
+      const log = createServiceLogger("info");
+      log.info("lost");
+      await sleep(300);
+      log.fatal("lost, too");
+      console.log("alive");`;
+    const full = openSync("/dev/full", "w");
+    const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], {
+      stdio: ["ignore", "pipe", full],
+      timeout: 20_000,
+    });
+    closeSync(full);
+    assert.deepEqual([status, String(stdout)], [0, "alive\n"]);
+  },
+);
 
 const line = (fields: object): string =>
   readableLine(`${JSON.stringify({ level: "info", time: "2026-07-01T12:34:56.789Z", ...fields })}\n`);

@@ -1,4 +1,6 @@
+import { write, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import type { Installation } from "../installation.ts";
@@ -35,23 +37,57 @@ function createTerminalOutput(): pino.DestinationStream {
   return { write: (line) => void process.stderr.write(readableLine(line)) };
 }
 
-/** The most that the destination writes at once is 16 KB. */
-const WRITE_BYTES = 16_000;
+const WRITE_CHARACTERS = 16_000;
 const WRITE_AFTER_MS = 100;
+/** Lines beyond are dropped: nobody reads as fast as they come. */
+const MOST_WAITING_CHARACTERS = 10_000_000;
+const STANDARD_ERROR = 2;
+const writeTo = promisify(write);
 
 /**
  * Standard error, written in the background and in batches: a write per line would cost a quarter of a request's time. The rest
- * is flushed at the end, or before a fatal error ends the process.
+ * is written at the end, or before a fatal error ends the process. What cannot be written, as on a full disk, is dropped: pino's own
+ * destination ends the process then, or tries forever.
  */
 function createBackgroundOutput(): pino.DestinationStream {
-  const output = pino.destination({
-    dest: 2,
-    sync: false,
-    minLength: WRITE_BYTES,
-    periodicFlush: WRITE_AFTER_MS,
+  let waiting = "";
+  let isWriting = false;
+  const writeWaiting = async (): Promise<void> => {
+    if (isWriting) return;
+    isWriting = true;
+    while (waiting !== "") {
+      const batch = Buffer.from(waiting);
+      waiting = "";
+      await writeAll(batch).catch(() => {});
+    }
+    isWriting = false;
+  };
+  setInterval(() => void writeWaiting(), WRITE_AFTER_MS).unref();
+  process.once("exit", () => {
+    try {
+      writeSync(STANDARD_ERROR, waiting);
+    } catch {
+      // Dropped.
+    }
   });
-  process.once("exit", () => output.flushSync());
-  return output;
+  return {
+    write: (line) => {
+      if (waiting.length < MOST_WAITING_CHARACTERS) waiting += line;
+      if (waiting.length >= WRITE_CHARACTERS) void writeWaiting();
+    },
+  };
+}
+
+async function writeAll(bytes: Buffer): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    try {
+      done += (await writeTo(STANDARD_ERROR, bytes, done)).bytesWritten;
+    } catch (error) {
+      // A reader that is slower than the log.
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      await sleep(WRITE_AFTER_MS, undefined, { ref: false });
+    }
+  }
 }
 
 /** Leaves a token's id, which lists show too. Most lines have nothing to redact, which is checked first. */
