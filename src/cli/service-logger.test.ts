@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { execFile, spawnSync } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { redactText, readableLine } from "./service-logger.ts";
 
@@ -59,6 +61,20 @@ test("the last lines of a process that ends are written, however busy its backgr
     lines.map((line) => (JSON.parse(line) as { line: number }).line),
     [1, 2, 3],
   );
+});
+
+test("a reader that is slower than the log misses no line, also of a process that ends", async () => {
+  const program = `
+    import { createServiceLogger } from ${JSON.stringify(new URL("service-logger.ts", import.meta.url).href)};
+    const log = createServiceLogger("info");
+    const write = () => { for (let line = 0; line < 3000; line++) log.info({ text: "x".repeat(200) }, "a line"); };
+    write();
+    setTimeout(() => { write(); process.exit(); }, 50);`;
+  const { stderr } = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  await sleep(1000);
+  assert.equal((await text(stderr)).split('"a line"').length - 1, 6000);
 });
 
 test(

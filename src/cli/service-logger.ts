@@ -51,25 +51,18 @@ const writeTo = promisify(write);
  */
 function createBackgroundOutput(): pino.DestinationStream {
   let waiting = "";
-  let isWriting = false;
+  /** What is not written yet of the present batch. A process that ends meanwhile may write it twice. */
+  let batch: Buffer = Buffer.alloc(0);
   const writeWaiting = async (): Promise<void> => {
-    if (isWriting) return;
-    isWriting = true;
+    if (batch.length > 0) return;
     while (waiting !== "") {
-      const batch = Buffer.from(waiting);
+      batch = Buffer.from(waiting);
       waiting = "";
-      await writeAll(batch).catch(() => {});
+      while (batch.length > 0) batch = batch.subarray(await writeSome(batch));
     }
-    isWriting = false;
   };
   setInterval(() => void writeWaiting(), WRITE_AFTER_MS).unref();
-  process.once("exit", () => {
-    try {
-      writeSync(STANDARD_ERROR, waiting);
-    } catch {
-      // Dropped.
-    }
-  });
+  process.once("exit", () => writeAtEnd(Buffer.concat([batch, Buffer.from(waiting)])));
   return {
     write: (line) => {
       if (waiting.length < MOST_WAITING_CHARACTERS) waiting += line;
@@ -78,16 +71,31 @@ function createBackgroundOutput(): pino.DestinationStream {
   };
 }
 
-async function writeAll(bytes: Buffer): Promise<void> {
-  for (let done = 0; done < bytes.length;) {
+/** Resolves to how many bytes were written, or to all that cannot be. */
+async function writeSome(bytes: Buffer): Promise<number> {
+  try {
+    return (await writeTo(STANDARD_ERROR, bytes)).bytesWritten;
+  } catch (error) {
+    if (!isBusy(error)) return bytes.length;
+    await sleep(WRITE_AFTER_MS, undefined, { ref: false });
+    return 0;
+  }
+}
+
+function writeAtEnd(bytes: Buffer): void {
+  for (let rest = bytes; rest.length > 0;) {
     try {
-      done += (await writeTo(STANDARD_ERROR, bytes, done)).bytesWritten;
+      rest = rest.subarray(writeSync(STANDARD_ERROR, rest));
     } catch (error) {
-      // A reader that is slower than the log.
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
-      await sleep(WRITE_AFTER_MS, undefined, { ref: false });
+      if (!isBusy(error)) return;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WRITE_AFTER_MS);
     }
   }
+}
+
+/** Whether the reader of a pipe is slower than the log. */
+function isBusy(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "EAGAIN";
 }
 
 /** Leaves a token's id, which lists show too. Most lines have nothing to redact, which is checked first. */
