@@ -1,3 +1,4 @@
+import { bisector } from "d3-array";
 import { findDocuments } from "../../../store/queries/order-document.ts";
 import { addGoneOrders, addPending, askAboutGoneOrders } from "../../../store/queries/sync-record.ts";
 import { clearRecords, listStoredOrders } from "../../../store/queries/sync-record.ts";
@@ -176,6 +177,8 @@ async function sync(context: SyncContext, retryPolicy: RetryPolicy): Promise<Syn
 }
 
 const numberOf = (orderId: string) => Number(orderId.slice(ORDER_PREFIX.length));
+/** Places among orders by their numbers. */
+const byNumber = bisector(numberOf);
 
 /** The records of orders that a backfill reads. */
 const LISTED = { prefix: ORDER_PREFIX, part: "whole_order", visibleFrom: null };
@@ -381,20 +384,24 @@ async function findMissed(run: Run): Promise<void> {
   const sinceMs = run.now().getTime() - LOOKED_AT_DAYS * DAY_MS;
   const after = new Date(sinceMs).toISOString().slice(0, 19);
   const day = new Date(sinceMs + DAY_MS).toISOString().slice(0, 10);
-  const stored = await listStoredOrders(database, shopKey, ORDER_PREFIX, day);
+  const found = await listStoredOrders(database, shopKey, ORDER_PREFIX, day);
+  const stored = found.toSorted((left, right) => numberOf(left) - numberOf(right));
   const begin = run.cursor.checked ?? BEGIN;
-  let { lastId } = begin;
+  let at = byNumber.right(stored, begin.lastId);
   const store = (missed: Iterable<string>, checked: Place | null) =>
     step(run, async (connection) => {
       await addPending(connection, shopKey, WOOCOMMERCE, "order", [...missed]);
       return { ...run.cursor, checked };
     });
-  const storedUpTo = (id: number) =>
-    stored.filter((orderId) => numberOf(orderId) > lastId && numberOf(orderId) <= id);
+  const nextUpTo = (id: number): string[] => {
+    const from = at;
+    at = byNumber.right(stored, id);
+    return stored.slice(from, at);
+  };
   const pages = readPages(run, "orders", { status: "any", after }, begin);
   for await (const { rows, done, total, ...place } of pages) {
     const listed = new Map(rows.map((row) => [`${ORDER_PREFIX}${row.id}`, row]));
-    const missed = new Set(storedUpTo(place.lastId));
+    const missed = new Set(nextUpTo(place.lastId));
     for (const [orderId, { status }] of listed) {
       if (SELLS_NOTHING.test(status ?? "draft")) missed.delete(orderId);
       else missed.add(orderId);
@@ -414,10 +421,9 @@ async function findMissed(run: Run): Promise<void> {
       orderIds = [...left];
     }
     await store(missed, place);
-    ({ lastId } = place);
     run.progress({ stage: "checked orders", done, total });
   }
-  await store(storedUpTo(Infinity), null);
+  await store(nextUpTo(Infinity), null);
 }
 
 async function applyRecords(run: Run): Promise<SyncOutcome> {
