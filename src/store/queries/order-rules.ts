@@ -27,7 +27,6 @@ export const lockSettings = command<[shopKey: number], Connection>(
 export const followOrderRules = command<[shopKey: number, rules: object], Connection>(
   "follow_order_rules",
   "update workspace set order_rules_applied = $2::jsonb where shop_key = $1",
-  (shopKey, rules) => [shopKey, JSON.stringify(rules)],
 );
 
 /** Orders that two sets of rules may count differently (src/metrics/order-rules.ts). */
