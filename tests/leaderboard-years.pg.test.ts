@@ -141,6 +141,28 @@ test("a yearly sum is not read after an earlier version rolled up or removed one
   assert.deepEqual(await years(60), []);
 });
 
+test("M4, M12: all SKUs of a yearly sum hold the same windows, also if runs that changed some of them had another primary window", async () => {
+  const shopKey = await shop.open();
+  const setWindow = (days: number) =>
+    shop.rows("update workspace set primary_window_days = $2 where shop_key = $1", [shopKey, days]);
+  const store = storeOf(9);
+  const newestLine = "newest,l1,2026-05-28T10:00:00Z,v0,,S0,1\n";
+  await setWindow(45);
+  await shop.import(shopKey, {
+    ...store,
+    "order_lines.csv": `${String(store["order_lines.csv"])}${newestLine}`,
+  });
+  await setWindow(30);
+  const header = "order_id,line_id,ordered_at,variant_id,product_id,sku,units";
+  const lines = [5, 6, 7, 8].map((sku) => `late,l${sku},2026-02-05T10:00:00Z,v${sku},,S${sku},1`);
+  await shop.import(shopKey, { "order_lines.csv": csv(header, ...lines) });
+  await setWindow(45);
+  const year = { startMonth: knownMonth("2025-04"), endMonth: knownMonth("2026-03") };
+  const ranked = await rankings(shopKey, 45, year);
+  await shop.rows("delete from sku_year where shop_key = $1", [shopKey]);
+  assert.deepEqual(ranked, await rankings(shopKey, 45, year));
+});
+
 /** SKUs whose lines name a variant, only its product, or neither: up to three listings in a month. */
 const LISTED = {
   "products.csv": csv("product_id,title,vendor,family", "p0,Hat,Acme,Tops", "p1,Shoe,Best,Tops"),

@@ -21,7 +21,7 @@ import { findCurrency, raiseDataVersion } from "../store/queries/publish.ts";
 import {
   quarterOf,
   replaceSkuQuarter,
-  listYears,
+  listYearsOfWindows,
   loadYearState,
   removeOtherYears,
   replaceSkuYear,
@@ -174,7 +174,7 @@ async function rollUpYears(
     new Set(days.map(monthOfDate).map((month) => month + ((((newest - month) % 12) + 12) % 12)));
   const wanted = yearsOf(await listCohortMonths(connection, shopKey));
   const changed = yearsOf(months);
-  const known = new Set(await listYears(connection, shopKey, primaryDays));
+  const known = new Set(await listYearsOfWindows(connection, shopKey, primaryDays));
   for (const lastMonth of wanted) {
     const year = { lastMonth, primaryDays };
     if (!known.has(lastMonth)) await replaceSkuYear(connection, shopKey, year, null);

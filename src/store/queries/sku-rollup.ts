@@ -203,6 +203,24 @@ export async function listYears(database: Queryable, shopKey: number, windowDays
     .map((row) => monthOfDate(row.last_month));
 }
 
+/**
+ * Last months of the years that hold the windows of a workspace and no other ones. A year with others is added up again for all
+ * SKUs: `listYears` looks at one of them.
+ */
+export async function listYearsOfWindows(
+  connection: Connection,
+  shopKey: number,
+  primaryDays: number,
+): Promise<number[]> {
+  const lagDays = [0, ...daysOfWindows(primaryDays).map((days) => days + 1)].join();
+  const rows = await listYearRows(connection, shopKey);
+  return rows.filter((row) => row.lag_days.join() === lagDays).map((row) => monthOfDate(row.last_month));
+}
+
+function daysOfWindows(primaryDays: number): number[] {
+  return [...FIXED_DAYS, primaryDays].toSorted((left, right) => left - right);
+}
+
 /** Adds up the year that ends with a month (M7), inside the windows that a leaderboard supports, of changed SKUs. */
 export async function replaceSkuYear(
   connection: Connection,
@@ -211,8 +229,15 @@ export async function replaceSkuYear(
   changedSkus: ChangedSkus,
 ): Promise<void> {
   const { quarters, months } = quartersAndMonths(lastMonth - MONTHS + 1, lastMonth);
-  const days = [...FIXED_DAYS, primaryDays].toSorted((left, right) => left - right);
-  await replaceYear(connection, shopKey, monthToDate(lastMonth), changedSkus, quarters, months, days);
+  await replaceYear(
+    connection,
+    shopKey,
+    monthToDate(lastMonth),
+    changedSkus,
+    quarters,
+    months,
+    daysOfWindows(primaryDays),
+  );
 }
 
 const PLACES = ["first", "second", "third", "whole"];
