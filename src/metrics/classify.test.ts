@@ -254,6 +254,21 @@ test("M1: a line whose units were all removed has no sales and no money", () => 
   assert.deepEqual(eventsOf(facts), []);
 });
 
+test("M14: a line that sold nothing is of its order's day, whenever units were added to it", () => {
+  const added = { changedAt: "2024-02-12T12:00:00Z", units: 2, by: "exchange" as const };
+  const removed = { changedAt: "2024-03-12T12:00:00Z", units: -2, by: "edit" as const };
+  for (const unsold of [
+    { units: 0, changes: [added, removed] },
+    { units: 0, changes: [added], canceledAt: "2024-03-12T12:00:00Z" },
+  ]) {
+    const days = project([line(unsold)]).lines.map(({ orderedOnDay, soldUnits }) => [
+      orderedOnDay,
+      soldUnits,
+    ]);
+    assert.deepEqual(days, [[dayFromText("2024-01-10"), 0]]);
+  }
+});
+
 test("M13: units go back on the shelf by restock types RETURN and LEGACY_RESTOCK only", () => {
   const restockedUnits = (restockType: DocumentRefund["restockType"]): number | undefined =>
     project([line()], [], [refund({ restockType })]).events[0]?.restockedUnits;

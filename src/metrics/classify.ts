@@ -209,10 +209,12 @@ function lotsOf(line: DocumentLine, refunds: readonly DocumentRefund[], doesSell
       restUnits -= takenUnits;
     }
   }
+  // M14: a line that sold nothing is of its order's day.
+  const kept = doesSell && sold.some(({ units }) => units > 0) ? sold : [];
   const unitsByDay = new Map<number, number>();
-  for (const { instantMs, units } of sold) {
+  for (const { instantMs, units } of kept) {
     const day = dayOfInstant(instantMs);
-    unitsByDay.set(day, (unitsByDay.get(day) ?? 0) + (doesSell ? units : 0));
+    unitsByDay.set(day, (unitsByDay.get(day) ?? 0) + units);
   }
   const [[firstDay, firstUnits] = [dayOfText(orderedAt), 0], ...later] = unitsByDay;
   return [
