@@ -137,6 +137,24 @@ test("saved rules recompute only what they affect, and give the results of a reb
   }
 });
 
+test("a preview counts the lines of an order by their own days", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, {
+    "order_lines.csv": csv(
+      "order_id,line_id,ordered_at,sku,units",
+      "o1,l1,2024-01-10T10:00:00Z,CAP,2",
+      "o1,l2,2026-01-10T10:00:00Z,CAP,3",
+      "o2,l1,2026-02-10T10:00:00Z,CAP,4",
+    ),
+  });
+  await shop.rows(
+    `update order_document set document = document || '{"tags": ["vip"]}' where shop_key = $1 and order_id = 'o1'`,
+    [shopKey],
+  );
+  const { now, saved } = await preview(shopKey, { ...DEFAULT_RULES, leftOutTags: ["vip"] });
+  assert.deepEqual([now.soldUnits, saved.soldUnits, saved.leftOutOrders.tag], [7, 4, 1]);
+});
+
 test("rules are saved while a worker applies earlier ones, and applied next", async () => {
   const shopKey = await openStore();
   const first = { ...DEFAULT_RULES, leftOutTags: ["vip"] };

@@ -64,8 +64,8 @@ export const openOrdersOfFilter = cursor<
                  or ($6::boolean and d.document ->> 'unpaidStatus' is not null)
                  or ($7::boolean and d.document @?
                      '$.refunds[*] ? (!exists(@.restockType) || @.restockType == "NO_RESTOCK")'))
-            and ($8::text is null or d.document @? '$.lines[*].changes'
-                 or coalesce(d.document ->> 'orderedAt', d.document -> 'lines' -> 0 ->> 'orderedAt') >= $8)`,
+            and ($8::text is null or d.document @? '$.lines[*].changes' or d.document ->> 'orderedAt' >= $8
+                 or jsonb_path_exists(d.document, '$.lines[*].orderedAt ? (@ >= $from)', jsonb_build_object('from', $8::text)))`,
   measureDocuments,
   (shopKey, filter, from) => [
     shopKey,
