@@ -5,6 +5,7 @@ import { PAGES as REGISTERED } from "../src/console/registry.ts";
 import { dataFigures, unescaped } from "./support/page-figures.ts";
 import { scene } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
+import { insertRows } from "./support/tenants.ts";
 
 const tenant = await scene({ store: "small" });
 const mercer = await tenant.member("owner", "Mercer");
@@ -208,6 +209,54 @@ test("a product is divided by SKU unless something else is asked for", async () 
   assert.match((await open(product)).text, /<h2>By SKU<\/h2>/u);
   assert.match((await open(`${product}&breakdownBy=vendor`)).text, /<h2>By vendor<\/h2>/u);
   assert.match((await open("/report")).text, /<h2>By product<\/h2>/u);
+});
+
+test("the rates of what a search finds count used variants if these are included, as their reports do", async () => {
+  for (const include_used_variants of ["true", undefined]) {
+    const months = {
+      start_month: "2026-01",
+      end_month: "2026-03",
+      ...(include_used_variants && { include_used_variants }),
+    };
+    const { text } = await open(`/products?${new URLSearchParams({ q: "JACKET-M", ...months }).toString()}`);
+    const params = { sku: "JACKET-M", ...months };
+    const { data } = (await service.call("/api/v1/summary", { token: tenant.token, params })).json();
+    const shown = dataFigures(text).find(({ from }) => from === "found_1/sold_units")?.value;
+    assert.equal(shown, String(data["sold_units"]));
+  }
+});
+
+test("a family's report shows no problem of the category of the same name", async () => {
+  const shop = await scene({ store: "small" });
+  const metadata = {
+    kind: "early_warning",
+    state: "open",
+    episode_id: "analytics_category:Tops:2026-06-20",
+    started_on: "2026-06-20",
+    product_group_type: "analytics_category",
+    product_group_key: "Tops",
+    ordered_from: "2026-06-01",
+    as_of: "2026-06-20",
+    sold_lines: 20,
+    returned_lines: 9,
+    expected_lines: 1,
+  };
+  await insertRows(service.database, "alert", [
+    {
+      shop_key: shop.shopKey,
+      alert_id: "alert-of-a-category",
+      event_key: "early_warning:analytics_category:Tops:2026-06-20",
+      category: "return_rate_watchlist",
+      severity: "warning",
+      title: "The category Tops comes back more than before",
+      metadata,
+      created_at: "2026-06-20T08:00:00Z",
+    },
+  ]);
+  const reader = await shop.member();
+  const { status, text } = await reader.get("/report?product_group_type=family&product_group_key=Tops");
+  assert.equal(status, 200);
+  assert.doesNotMatch(text, /order lines came back/u);
 });
 
 test("only advertisers' parameters are ignored", async () => {

@@ -102,7 +102,7 @@ async function readFound(call: PageCall): Promise<Listed> {
     }),
   ]);
   const { range } = months;
-  const state = { window: call.query["window"], ...range };
+  const state = { ...pick(call.query, ["window", "include_used_variants"]), ...range };
   const rates = await Promise.all(
     entities.body.data.map(async ({ selector }, index) =>
       range === null || index >= MOST_FOUND

@@ -173,7 +173,7 @@ async function readTab(
 /** Whether an alert's facts are about a report's selection, or about one of its SKUs. */
 function isAbout({ body }: Report): (facts: Readonly<Record<string, unknown>>) => boolean {
   const { selector } = body.meta;
-  return ({ sku, product_gid, product_group_key }) => {
+  return ({ sku, product_gid, product_group_type, product_group_key }) => {
     switch (selector.type) {
       case "workspace":
         return false;
@@ -182,7 +182,10 @@ function isAbout({ body }: Report): (facts: Readonly<Record<string, unknown>>) =
       case "product":
         return product_gid === selector.product_gid || selector.skus.includes(String(sku));
       case "product_group":
-        return product_group_key === selector.product_group_key;
+        return (
+          product_group_type === selector.product_group_type &&
+          product_group_key === selector.product_group_key
+        );
     }
   };
 }
