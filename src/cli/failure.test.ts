@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CommanderError } from "commander";
 import { ReturnsApiError } from "../client/errors.ts";
-import type { ErrorCode } from "../client/endpoints.ts";
+import type { ErrorCode } from "../contract/errors.ts";
 import { ConfigError } from "../config.ts";
 import { impossible, invalid } from "../actions/refusal.ts";
 import { describeFailure } from "./failure.ts";

@@ -1,6 +1,7 @@
+import type { ErrorCode } from "../contract/errors.ts";
 import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
 import { ENDPOINTS, ERROR_STATUS } from "./endpoints.ts";
-import type { EndpointFacts, EndpointMethods, ErrorCode } from "./endpoints.ts";
+import type { EndpointFacts, EndpointMethods } from "./endpoints.ts";
 import type { ClientOptions, FileExport, Quota, RequestOptions, Result } from "./result.ts";
 import { retryWaitMs, sleep } from "./retry.ts";
 

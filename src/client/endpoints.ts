@@ -30,8 +30,6 @@ export const ENDPOINTS: Readonly<Record<string, EndpointFacts>> = Object.fromEnt
 /** The closed list of error codes with their HTTP statuses. */
 export const ERROR_STATUS = STATUS_OF_ERROR;
 
-export type ErrorCode = keyof typeof ERROR_STATUS;
-
 /** One method for every endpoint, and an iterator for every endpoint that has pages. */
 export type EndpointMethods = {
   [E in AnyEndpoint as CamelCase<E["name"]>]: Method<ParametersOf<E>, Promise<AnswerOf<E>>>;

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "./endpoints.ts";
+import type { ErrorCode } from "../contract/errors.ts";
 import type { Quota } from "./result.ts";
 
 /** The service refused the request, or failed. Branch on `code`; the wording of `message` may change. */

@@ -22,7 +22,7 @@ import {
   type WooVariation,
 } from "./client.ts";
 import { ANOMALY_TEXTS, gidOf, keepVariations, mapOrder, mapWooProduct, ORDER_PREFIX } from "./map.ts";
-import { SELLS_NOTHING, type MappedOrder, type OrderAnomalies, type WooSettings } from "./map.ts";
+import { SELLS_NOTHING, type MappedOrder, type WooAnomalies, type WooSettings } from "./map.ts";
 import { accountOf, registerWebhooks, WOOCOMMERCE } from "./webhooks.ts";
 
 export const WOOCOMMERCE_SOURCE: Source = {
@@ -430,7 +430,7 @@ async function applyRecords(run: Run): Promise<SyncOutcome> {
   const { watermark, reading } = run.cursor;
   const read = reading !== null && reading.stage === stagesOf(reading).length ? reading : null;
   const asOf = new Date(read?.startedAt ?? watermark ?? run.now());
-  const anomalies: OrderAnomalies = {};
+  const anomalies: WooAnomalies = {};
   const { counts, notes, isChanged } = await applyStoreRun(run, {
     asOf,
     cursor: read === null ? run.cursor : { ...run.cursor, watermark: asOf.toISOString(), reading: null },
@@ -439,7 +439,7 @@ async function applyRecords(run: Run): Promise<SyncOutcome> {
     productsOf: (rows) => [JSON.parse(rows.at(-1)?.record ?? "") as MappedProduct],
     orderOf: (rows, stored) => {
       const mapped = JSON.parse(rows.at(-1)?.record ?? "") as MappedOrder | null;
-      for (const name of Object.keys(ANOMALY_TEXTS) as (keyof OrderAnomalies)[])
+      for (const name of Object.keys(ANOMALY_TEXTS) as (keyof WooAnomalies)[])
         anomalies[name] = (anomalies[name] ?? 0) + (mapped?.anomalies[name] ?? 0);
       return keepVariations(mapped?.part ?? GONE, stored);
     },

@@ -8,7 +8,7 @@ import { minorOf, splitMinor } from "../shared/money.ts";
 import { cleanKey, cleanLabel, compareGids, timeOf } from "../shared/text.ts";
 import type { WooOrder, WooProduct, WooRefund, WooVariation } from "./client.ts";
 
-export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
+export type MappedOrder = { part: DocumentPart; anomalies: WooAnomalies };
 
 /** Anomalies of orders, as the text after their number in the notes of a run. */
 export const ANOMALY_TEXTS = {
@@ -18,7 +18,7 @@ export const ANOMALY_TEXTS = {
   refundsBeforeCompletion:
     "refunded lines are of orders that had not been completed; their units count as canceled, not as returned (--refunds-before-completion changes that).",
 };
-export type OrderAnomalies = Partial<Record<keyof typeof ANOMALY_TEXTS, number>>;
+export type WooAnomalies = Partial<Record<keyof typeof ANOMALY_TEXTS, number>>;
 
 export type WooSettings = ProductSettings & {
   url: string;

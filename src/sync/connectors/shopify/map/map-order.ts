@@ -25,7 +25,7 @@ import type {
   TrackingRecord,
 } from "./records.ts";
 
-export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
+type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
 
 /** Parts of an order that cannot be counted or differ from the documentation, for a run's notes. */
 export type OrderAnomalies = typeof NO_ODDITIES & {
