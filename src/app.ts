@@ -97,7 +97,7 @@ export async function startService(
   const docs = createDocs({ hasConsole, clientPackage: () => clientPackage(publicUrl) });
   const server = createServer({
     operations,
-    surfaces: [
+    routeGroups: [
       createMcpRoutes({
         operations,
         admit: guard.admit,
@@ -106,8 +106,8 @@ export async function startService(
         issuer: config.hasConsole ? oauthIssuer(config.publicUrl) : null,
         onToolError: metrics.countToolError,
       }),
-      ...docs.surfaces,
-      ...(config.hasConsole ? await createConsoleSurfaces(config, keys, databases, operations, logger) : []),
+      ...docs.routeGroups,
+      ...(config.hasConsole ? await createConsoleRoutes(config, keys, databases, operations, logger) : []),
       ...createPlatformRoutes(config, keys, databases.ingest, {
         log: logger,
         onRefusedWebhook: metrics.countRefusedWebhook,
@@ -139,7 +139,7 @@ export async function startService(
   };
 }
 
-async function createConsoleSurfaces(
+async function createConsoleRoutes(
   config: Config,
   keys: Keys,
   { console: database, exporting }: Pick<ServingDatabases, "console" | "exporting">,

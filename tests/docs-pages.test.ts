@@ -13,7 +13,7 @@ const GUIDES = readdirSync(join(root, "docs", "guides")).filter((name) => name.e
 const docs = createDocs({ hasConsole: false, clientPackage: () => Buffer.from("the client") });
 const server = createServer({
   operations: [],
-  surfaces: docs.surfaces,
+  routeGroups: docs.routeGroups,
   logger: pino({ level: "silent" }),
   metrics: createHttpMetrics(),
   notFoundPage: docs.notFoundPage,

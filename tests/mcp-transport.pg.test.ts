@@ -82,7 +82,7 @@ describe("HTTP", () => {
     const admit = createAdmit({ database, pepper: keys.tokenPepper });
     const page = "https://app.example";
     const routes = createMcpRoutes({ operations: [], admit, allowedOrigins: [page], publicOrigin: null });
-    await withServer({ operations: [], surfaces: [routes] }, async (address) => {
+    await withServer({ operations: [], routeGroups: [routes] }, async (address) => {
       const from = (origin: string) =>
         post(address, rpc("ping"), { token: tenant.token, headers: { origin } });
       for (const other of [`${page}.evil.example`, "http://app.example"])

@@ -167,14 +167,14 @@ describe("an admitted caller", { timeout: 60_000 }, () => {
     const { keys } = service;
     const { database } = service.installation;
     const admit = createAdmit({ database, pepper: keys.tokenPepper });
-    const surface = createMcpRoutes({
+    const routes = createMcpRoutes({
       operations: [],
       admit,
       allowedOrigins: [],
       publicOrigin: null,
       bodyTimeoutMs: 20,
     });
-    await withServer({ operations: [], surfaces: [surface] }, async (address) => {
+    await withServer({ operations: [], routeGroups: [routes] }, async (address) => {
       for (const framing of [declared(200), CHUNKED]) {
         const connection = await openRaw(address);
         connection.send(`${headOf(framing, tenant.token)}1`);

@@ -248,7 +248,7 @@ test("a workspace that loses its plan or is erased during the request is answere
     await withServer(
       {
         operations,
-        surfaces: [createMcpRoutes({ operations, admit, allowedOrigins: [], publicOrigin: null })],
+        routeGroups: [createMcpRoutes({ operations, admit, allowedOrigins: [], publicOrigin: null })],
       },
       async (address) => {
         for (const { path } of ENDPOINTS) {

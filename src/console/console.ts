@@ -82,7 +82,7 @@ export function createConsole(options: ConsoleOptions): RouteGroup[] {
         });
       },
     },
-    ...sessions.surfaces,
+    ...sessions.routeGroups,
     ...createOauthRoutes(options),
     ...CONSOLE_ASSETS.all.map(assetRoute),
     pictureRoute(),

@@ -58,7 +58,7 @@ import { HOW_TO_GET_A_LINK, passkeyForm } from "./views/form.ts";
 
 /** Sign-in to the console, and the functions that its other pages use. */
 export type SessionPages = Pick<SessionContext, "sessionHashOf" | "toSignIn" | "done"> & {
-  surfaces: RouteGroup[];
+  routeGroups: RouteGroup[];
   /** Sets the headers of every page; answers a request that came by another name or from another site, else null. */
   guard: (request: FastifyRequest, reply: FastifyReply, isOpen?: boolean) => FastifyReply | null;
 };
@@ -119,8 +119,8 @@ export function createSessionPages(options: SessionOptions): SessionPages {
     },
   };
   const guard = createGuard(site);
-  const surfaces = Object.entries(routes).map(([path, handlers]) => surface(path, handlers, guard));
-  return { surfaces, guard, sessionHashOf, toSignIn: context.toSignIn, done: context.done };
+  const routeGroups = Object.entries(routes).map(([path, handlers]) => routeGroup(path, handlers, guard));
+  return { routeGroups, guard, sessionHashOf, toSignIn: context.toSignIn, done: context.done };
 }
 
 function createGuard(site: ConsoleSite): SessionPages["guard"] {
@@ -139,7 +139,7 @@ function createGuard(site: ConsoleSite): SessionPages["guard"] {
   };
 }
 
-function surface(
+function routeGroup(
   path: string,
   { get, post, isOpen }: RouteHandlers,
   guard: SessionPages["guard"],
@@ -183,7 +183,7 @@ function signInRoutes(context: SessionContext): Routes {
   const signIn =
     (isByLink: boolean): RouteHandler =>
     (request, reply) =>
-      prove(context, attempts, { request, reply, visitor: null, next: "" }, isByLink);
+      authenticate(context, attempts, { request, reply, visitor: null, next: "" }, isByLink);
   return {
     "/enter": {
       get: async (request, reply) => {
@@ -221,7 +221,7 @@ function signInRoutes(context: SessionContext): Routes {
         async (own) => {
           const { request, visitor } = own;
           const isByLink = await takesLink(context, request, visitor.person.userId);
-          return prove(context, attempts, { ...own, next: nextOf(request) }, isByLink);
+          return authenticate(context, attempts, { ...own, next: nextOf(request) }, isByLink);
         },
         nextOf,
       ),
@@ -313,7 +313,7 @@ function leave(reply: FastifyReply, url: string, name: string): FastifyReply {
 }
 
 /** Tries a sent link or passkey. */
-async function prove(
+async function authenticate(
   context: SessionContext,
   limit: MinuteLimit,
   asking: Asking,

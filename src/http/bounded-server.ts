@@ -12,7 +12,7 @@ const KEEP_ALIVE_MS = 72_000;
 /** Clients in use wait for an answer before they send the next request on its connection. */
 const MOST_UNANSWERED = 16;
 
-/** The HTTP server below every surface, with the limits of one connection, before any request is read. */
+/** The HTTP server below every route, with the limits of one connection, before any request is read. */
 export function createBoundedServer(handle: RequestListener): Server {
   return createServer(
     {

@@ -308,10 +308,9 @@ const PAGE_HEADERS = { "Content-Security-Policy": PAGE_POLICY, "Referrer-Policy"
 type DocsOptions = { hasConsole: boolean; clientPackage: () => Buffer };
 
 /**
- * The documentation as surfaces of the server: /docs and its pages, /openapi.json, /llms.txt, and the ways that lead to
- * /docs. Each page is rendered once, when it is first asked for: all of them would take a quarter of a second of each start.
- * `notFoundPage` is what a browser gets at an unknown path; programs get an error in the API's form. Without a console, /
- * leads here too.
+ * The routes of the documentation: /docs and its pages, /openapi.json, /llms.txt, and redirects to /docs, without a console from /
+ * too. A page is rendered once, at its first request: all of them would take a quarter of a second of each start. `notFoundPage`
+ * is for a browser at an unknown path; programs get an error in the API's form.
  */
 export function createDocs({ hasConsole, clientPackage }: DocsOptions) {
   const openApi = once(buildOpenApi);
@@ -362,19 +361,19 @@ export function createDocs({ hasConsole, clientPackage }: DocsOptions) {
       return { path: `/docs/images/${name}`, type: "image/svg+xml", make: () => picture, policy };
     }),
   ];
-  const surface = (path: string, answer: (reply: FastifyReply) => FastifyReply) =>
+  const route = (path: string, answer: (reply: FastifyReply) => FastifyReply) =>
     getRoute(path, (_request, reply) => answer(reply.headers(PAGE_HEADERS)));
   return {
-    surfaces: [
+    routeGroups: [
       ...documents.map(({ path, type, make, policy = PAGE_POLICY }) => {
         const body = once(() => Buffer.from(make() as string));
         const headers = { "Content-Security-Policy": policy };
-        return surface(path, (reply) => reply.type(type).headers(headers).send(body()));
+        return route(path, (reply) => reply.type(type).headers(headers).send(body()));
       }),
       ...DOCS_ASSETS.map(assetRoute),
       // Addresses that people type. The redirect of the root is temporary, because its target may change.
-      surface("/docs/", (reply) => reply.redirect(INDEX.href, 308)),
-      ...(hasConsole ? [] : [surface("/", (reply) => reply.redirect(INDEX.href, 302))]),
+      route("/docs/", (reply) => reply.redirect(INDEX.href, 308)),
+      ...(hasConsole ? [] : [route("/", (reply) => reply.redirect(INDEX.href, 302))]),
     ],
     notFoundPage: {
       headers: { ...PAGE_HEADERS, "Content-Type": HTML_TYPE },

@@ -27,7 +27,7 @@ export type RouteGroup = {
 
 export type ServerOptions = {
   operations: readonly Operation[];
-  surfaces: readonly RouteGroup[];
+  routeGroups: readonly RouteGroup[];
   logger: FastifyBaseLogger;
   metrics: HttpMetrics;
   /** The used quota of the token in a request whose path cannot be read; null: unknown or unlimited. */
@@ -64,7 +64,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     ...options.operations.flatMap(({ endpoint }) =>
       servedPaths(endpoint).map(({ path }) => [path, "GET, HEAD"] as const),
     ),
-    ...options.surfaces.map(({ path, allowedMethods }) => [path, allowedMethods] as const),
+    ...options.routeGroups.map(({ path, allowedMethods }) => [path, allowedMethods] as const),
   ]);
   const areas = [...methods.keys()].filter((path) => path.endsWith("/*")).map((path) => path.slice(0, -1));
   const methodsOf = (path: string): string | undefined =>
@@ -92,7 +92,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.setErrorHandler(sendError);
   server.setNotFoundHandler(refuse);
   for (const operation of options.operations) registerOperation(server, operation);
-  for (const surface of options.surfaces) surface.register(server);
+  for (const group of options.routeGroups) group.register(server);
   options.registerOperationsRoutes?.(server);
   return server;
 }
@@ -187,7 +187,7 @@ function refuseUnknown(
   { methodsOf, notFoundPage }: Known,
 ): FastifyReply {
   const path = (request.raw.url ?? "").split("?", 1)[0] ?? "";
-  // A surface that finds nothing at its path calls for the same 404, with an allowed method.
+  // A group that finds nothing at its path calls for the same 404, with an allowed method.
   const known = methodsOf(path);
   const allowed = known?.split(", ").includes(request.method) === true ? undefined : known;
   if (allowed === undefined && notFoundPage !== null && isBrowserOutsideApi(request, path)) {

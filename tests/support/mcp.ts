@@ -106,9 +106,9 @@ export function expectError(answer: McpAnswer, status: number, code: number, id:
   assert.match(answer.message.error?.message ?? "", /\w .*\.$/su, "a sentence");
 }
 
-/** A server with only these operations and surfaces, while `use` runs. */
+/** A server with only these operations and routes, while `use` runs. */
 export async function withServer(
-  given: Pick<ServerOptions, "operations" | "surfaces">,
+  given: Pick<ServerOptions, "operations" | "routeGroups">,
   use: (address: string) => Promise<void>,
 ): Promise<void> {
   const server = createServer({

@@ -17,7 +17,7 @@ const server = createServer({
     const ask = () => Promise.resolve(answer);
     return { endpoint, perform: ask, read: ask };
   }),
-  surfaces: [],
+  routeGroups: [],
   logger: createServiceLogger("info"),
   metrics: createHttpMetrics(),
   notFoundPage: null,
