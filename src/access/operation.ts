@@ -138,12 +138,9 @@ const OTHER_STATE = new Error("the node's state of the workspace differs from ad
 const CANCELED = "57014";
 
 /**
- * Reads a request's settings and facts from one snapshot of the database, so that no answer pairs the facts of one data
- * version with the settings of another. The snapshot is never older than the admission. Throws `WorkspaceGone`, or an
- * `ApiError` when the workspace is not ready in it.
- *
- * `databaseOf`: the workspace's node, or `database`. A node that a failover or a removal has left behind may still answer: its
- * answer counts only where it has the state that admission saw, and `database` answers in its place, as it does where a node fails.
+ * Reads settings and facts from one snapshot, not older than the admission, so no answer pairs the facts of one data version with
+ * the settings of another. `databaseOf`: the workspace's node; `database` answers where the node fails, or was left behind by a
+ * failover and lacks the state that admission saw. Throws `WorkspaceGone`, or an `ApiError` when the workspace is not ready in it.
  */
 export function createSnapshots(
   database: SnapshotDatabase,

@@ -12,10 +12,9 @@ export type HtmlValue = string | number | Html | null | undefined | false | read
 const known = new WeakMap<TemplateStringsArray, Place[]>();
 
 /**
- * Creates markup from a template. Every value is escaped for text and for quoted attributes, except markup from this tag. An
- * attribute takes only text, and an address that is not http(s), mailto or of this service becomes "about:invalid". Among
- * attributes only templates of attributes are allowed: `<b${isNew && html` hidden`}>`. Throws `TypeError` for a value that does
- * not fit its position. Text cannot bypass the escaping.
+ * Creates markup from a template. Every value is escaped, except markup from this tag. An attribute takes only text; an address
+ * that is not http(s), mailto or of this service becomes "about:invalid". Among attributes only templates of attributes are
+ * allowed: `<b${isNew && html` hidden`}>`. Throws `TypeError` for a value that does not fit its position.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   let places = known.get(strings);

@@ -21,10 +21,9 @@ export interface Spike {
 const baselineLengthMonths = 6;
 
 /**
- * M16: whether the newest complete cohort month is a spike: enough units sold, the low end of its 95 %
- * Wilson interval above the pooled rate of the six calendar months before, and at least 1.25 times it.
- * Null otherwise; also when one of the six is missing or incomplete, or nothing was sold in all of them.
- * `effect`: that of designEffect (M6).
+ * M16: whether the newest complete cohort month is a spike: enough units sold, the low end of its 95 % Wilson interval above the
+ * pooled rate of the six calendar months before, and at least 1.25 times it. Null otherwise, and also when one of the six is
+ * missing or incomplete, or nothing was sold in all of them. `effect`: that of designEffect (M6).
  */
 export function findSpike(months: readonly SpikeMonth[], minSoldUnits: number, effect: number): Spike | null {
   const completeMonths = months.filter((month) => month.isComplete);

@@ -39,10 +39,9 @@ const RETRY_MS = 60_000;
 const UNDEFINED_TABLE = "42P01";
 
 /**
- * Opens connections to a node when it is first asked for. No request waits for that: the coordinator serves it until the node
- * has answered. A node that fails, or that servers cannot reach, is left to the coordinator and tried again after `retryMs`,
- * at the address that the cluster's catalogue names then. Equally often it checks whether the catalogue still names that address:
- * a node that was removed has a catalogue of its own, which is no longer updated.
+ * Opens connections to a node at its first request, which the coordinator serves meanwhile. A node that does not answer is left
+ * to the coordinator, and tried again after `retryMs` at the address that the cluster's catalogue names then. As often it checks
+ * that address in the catalogue: a removed node has a catalogue of its own, which is no longer updated.
  */
 export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases {
   const { coordinator, retryMs = RETRY_MS } = options;

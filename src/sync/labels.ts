@@ -73,10 +73,9 @@ function redactedRow(row: LabelRow, redacted: RedactedLabel | undefined): LabelR
 export type SplitLabels = { unmatched: number; foreign: number };
 
 /**
- * M10: finds what every changed label belongs to, splits it over the lines of that, and marks the months that carried
- * or carry a part; what belongs to nothing becomes unmatched. Voided labels and those in another currency than the
- * workspace's have no parts. Needs the facts in place. `run` is large when it may have
- * changed a thousand labels or more.
+ * M10: finds what every changed label belongs to, splits it over the lines of that, and marks the months that carried or carry a
+ * part; what belongs to nothing becomes unmatched. Voided labels and those in another currency than the workspace's have no parts.
+ * Needs the facts in place. `run` is large when it may have changed a thousand labels or more.
  */
 export async function splitLabels(
   connection: Connection,

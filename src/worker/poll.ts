@@ -53,9 +53,8 @@ const REREAD_MS = 24 * 3_600_000;
 
 /**
  * Polls a source or uploads of a workspace, or checks the workspace itself: requests scheduled runs, does due work, and sets the
- * next poll. Its rows are the source of truth, and the queue only says when to read them: an interrupted poll leaves its row of
- * the queue unchanged, and the next poll finds the remaining work. Throws if the database, or the workspace's node, does not
- * answer.
+ * next poll. The queue only says when to read its rows: an interrupted poll leaves its row of the queue unchanged, and the next poll
+ * finds the remaining work. Throws if the database, or the workspace's node, does not answer.
  */
 export async function pollPlace(environment: PollEnvironment, poll: Poll): Promise<void> {
   const { shopKey, source } = poll.place;

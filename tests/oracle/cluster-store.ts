@@ -9,10 +9,9 @@ const DAYS = 500;
 const FIRST_DAY = dayOf("2025-01-01");
 
 /**
- * Orders of several units that are mostly returned as a whole: at least 200 returned ones of Tops and of the store, fewer of Shoes, whose
- * units come back one by one, and of whose other lines only money is refunded; one product has no category, one SKU is sold as two
- * products. The products of Cape are not sold for long, its lines without one always. One line in five is added three days later:
- * a separate order (M6).
+ * Orders mostly returned as a whole: 200 or more of Tops and of the store, fewer of Shoes, whose units come back one by one and
+ * whose other lines are only refunded. One product has no category, one SKU belongs to two products; Cape's products sell briefly,
+ * its lines without a product always. One line in five is added three days later: a separate order (M6).
  */
 export function clusterStore(seed: number): OracleStore {
   const random = mulberry32(seed);

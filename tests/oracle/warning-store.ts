@@ -29,10 +29,9 @@ const LINES_PER_DAY = 18;
 const STRANGE_SKUS: readonly string[] = [`Q"uote's\\`, "tab:and:colon", "naïve ☂"];
 
 /**
- * Days from `firstDay` to `lastDay`: SKUs shared by two products, used variants, lines without SKU or product, products
- * without family or category, a large and two small categories, canceled orders and removed units, requests that are
- * not closed, refunds without units, returns before the order, days and a month without sales, giant orders, bad
- * batches in the last seven weeks, and labels of returns, some of them credits; of an even seed, one is in another currency.
+ * Days from `firstDay` to `lastDay`: shared SKUs, used variants, lines without SKU or product, products without family or category,
+ * a large and two small categories, canceled orders, removed units, open requests, refunds without units, returns before the order,
+ * days without sales, giant orders, recent bad batches, labels and credits; of an even seed, one in another currency.
  */
 export function makeWarningStore(seed: number, firstDay: number, lastDay: number): WarningStore {
   const random = mulberry32(seed * 2_654_435_761);

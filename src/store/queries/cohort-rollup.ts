@@ -82,10 +82,9 @@ const COHORTS: Month = {
     labeled_returned_units, return_reasons, return_lag_days, return_units, orders, squared_sold_units, order_lag_days,
     returned_orders, sold_returned_units, squared_returned_units, has_day_money`,
   held: `cohort_month = $2 and entity_kind in ${KINDS}`,
-  // `line`: the lines of cohort month $2 with sales. `cell`: those lines by listing, with the entities they belong to.
-  // `step`: what one event or label adds to each measure of its line (M2, M4, M10): a window of n days is the sum of the steps of
-  // at most n. Two measures do not add up over a line's events: units returned beyond those refunded, and returned units of lines
-  // with a label. Their steps are the differences between their values after each event.
+  // `line`: lines of cohort month $2 with sales. `cell`: those by listing, with their entities. `step`: what one event or label adds
+  // to each measure of its line (M2, M4, M10); a window of n days is the sum of the steps of at most n. Units returned beyond those
+  // refunded, and returned units of lines with a label, do not add up: their steps are differences between values after each event.
   parts: `line as materialized (
     select l.ctid as line_at, l.order_id, l.line_id, l.ordered_on, k.ctid as listing_at, l.sold_units, l.sold_minor, l.unit_cost_minor
       from order_line l

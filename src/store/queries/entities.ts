@@ -97,10 +97,9 @@ const searchWithin = query<ListedEntity, unknown[]>(
 const HAS_TRIGRAM = /[a-z0-9]{3}/u;
 
 /**
- * The best matches of a folded search text: exact SKU, then groups and products by their name (exact, prefix, substring), then
- * prefix of any field, substring, and similarity (pg_trgm). Throws PostgreSQL's 57014 after `longestMs`, which holds for the rest
- * of the transaction. The index entity_by_search finds similar texts, and those that contain the text; without a trigram it would
- * be scanned completely, so the workspace's part of entity's primary key is scanned instead.
+ * The best matches of a folded search text: exact SKU, then groups and products by name (exact, prefix, substring), then any field
+ * by prefix, substring and similarity (pg_trgm). Throws PostgreSQL's 57014 after `longestMs`, which holds for the rest of the
+ * transaction. Index entity_by_search; for a text without a trigram the workspace's part of entity's primary key.
  */
 export async function searchEntities(
   transaction: Queryable,

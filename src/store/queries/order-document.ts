@@ -4,10 +4,9 @@ import { command, cursor, MOST_FETCHED_BYTES, query, inOrder, queryColumn, requi
 const idsAlone = (shopKey: number, orderIds: readonly string[]): readonly unknown[] => [shopKey, orderIds];
 
 /**
- * Removes the names and tracking numbers of some orders and records that they must not be stored again. Labels stay matched
- * (M10), and a name keeps its prefix if that is one of `beginnings` (M1), so that no figure changes. Needs `lockWorkspace`
- * earlier in the transaction. Primary keys and return_label_by_order; a label that names only a return is found by a scan of the
- * workspace's labels.
+ * Removes names and tracking numbers of orders, and records that they must not be stored again. Labels stay matched (M10), and a
+ * name keeps its prefix if that is one of `beginnings` (M1), so no figure changes. Needs `lockWorkspace` earlier in the transaction.
+ * Primary keys, return_label_by_order, and a scan of the workspace's labels for those that name only a return.
  */
 export const redactOrders = inOrder<
   [shopKey: number, orderIds: readonly string[], beginnings: readonly string[]],

@@ -43,10 +43,9 @@ export const askForRun = queryRow<{ requested_at: Date; run_after: Date }, [requ
 );
 
 /**
- * Requests a run of a connection; a worker starts it within about a second of its due time. Any process may call it, on a pool or inside its own
- * transaction. Bursts collapse: besides the active run at most one request of each kind waits, and a request during a run causes
- * another run afterwards. A person's request ends the wait after a failure. Returns the time of the request, by the database's
- * clock, null if there is no such connection.
+ * Requests a run of a connection; a worker starts it within about a second of its due time. At most one request of each kind waits,
+ * and one during a run causes another run afterwards. A person's request ends the wait after a failure. Returns the time of the
+ * request by the database's clock; null if there is no such connection.
  */
 export async function requestRun(database: Queryable, request: RunRequest): Promise<Date | null> {
   const asked = await askForRun(database, request);

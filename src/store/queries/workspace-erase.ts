@@ -75,9 +75,8 @@ const eraseTables = command<[shopKey: number], Connection>(
 
 /**
  * Removes a workspace with all its data and its members; its domain can be used again. Needs `lockWorkspace` and then
- * `lockMembers` earlier in the transaction: uncommitted rows of a run would be missed, members lock themselves before they change
- * rows, and not every table cascades. Members, directory and queue are in the installation's tables, which Citus changes by
- * separate statements.
+ * `lockMembers` earlier in the transaction: uncommitted rows of a run would be missed, and members lock themselves before they
+ * change rows. Citus changes the installation's tables (members, directory, queue) by separate statements.
  */
 export const eraseWorkspace = inOrder(eraseTables, deleteMembers, deleteAccounts, leaveQueueWithWorkspace);
 

@@ -78,10 +78,9 @@ const MOST_SHOWN = 200;
 const PARTS_PER_DELETION = 64;
 
 /**
- * Imports the upload of a workspace that is due, as the command imports a folder, and records its end in the transaction
- * of the import: a worker that is killed at any point leaves either all of both or nothing, and the next one begins again.
- * The caller has the claim on the workspace's uploads. Memory stays flat. Returns whether data was imported; throws when
- * the database does not answer.
+ * Imports a workspace's due upload as the command imports a folder, and records its end in the same transaction: a killed worker
+ * leaves either all of both or nothing, and the next one begins again. The caller has the claim on the workspace's uploads. Memory
+ * stays flat. Returns whether data was imported; throws if the database does not answer.
  */
 export async function importUpload(
   environment: UploadEnvironment,

@@ -21,10 +21,9 @@ type ParquetOutput = {
 };
 
 /**
- * Reads the Parquet files of a folder page by page in a separate process with limited memory and time, so that no file can use
- * more; starting one for each file would take longer than to read most. `read` is called for each file in turn and yields the same
- * records as `readRecords` does for CSV, with the row number in place of the line. It throws ImportError for a file that cannot be
- * read, and the signal's reason. `close` ends the process.
+ * Reads the Parquet files of a folder page by page in one separate process with limited memory and time. `read` is called for each
+ * file in turn and yields the same records as `readRecords` does for CSV, with the row number in place of the line. It throws
+ * ImportError for a file that cannot be read, and the signal's reason. `close` ends the process.
  */
 export function openParquet(
   files: readonly FolderFile[],

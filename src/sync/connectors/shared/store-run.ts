@@ -74,10 +74,9 @@ export async function storeRecords(
 }
 
 /**
- * Fetches every requested record of a kind, by id, in chunks; one is fetched while the previous one is stored. A chunk's records
- * and the end of their requests are stored together, so that an interrupted run resumes after it. A record requested again
- * meanwhile is fetched anyway, since the run's as-of (M5) covers it. Ids after the last one wait for the next run: new orders may
- * arrive as fast as they are fetched.
+ * Fetches every requested record of a kind, by id, in chunks; one is fetched while the previous one is stored. A chunk's records and
+ * the end of their requests are stored together, so an interrupted run resumes after it. A record requested again meanwhile is
+ * fetched, since the run's as-of (M5) covers it. Newer ids wait for the next run: orders may arrive as fast as they are fetched.
  */
 export async function drainPending<Cursor>(
   run: StoreRun<Cursor>,

@@ -226,10 +226,9 @@ type PrivacyRequest = {
 };
 
 /**
- * Handles the platform's requests from customers and from shops that left, once, and records them without customers. Names and
- * tracking numbers of a customer's orders are removed; a shop's data is removed with its workspace, tokens and history, unless
- * the app is still installed. false: the platform has to retry later, because it did not say whether the app is installed. A shop
- * that was never connected has no data here.
+ * Handles the platform's privacy requests once, and records them without customers. Names and tracking numbers of a customer's
+ * orders are removed; a shop's data is removed with its workspace, tokens and history, unless the app is still installed. false: the
+ * platform has to retry, because it did not say whether the app is installed.
  */
 async function answerPrivacy(options: PrivacyOptions, request: PrivacyRequest): Promise<boolean> {
   const { act, workspaces } = request;
