@@ -7,7 +7,7 @@ import type { Connection, Database, DatabasePool } from "../store/database.ts";
 import { holdWhetherMoving, type DirectoryRow } from "../store/queries/workspace-directory.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { Actor } from "./actor.ts";
-import { recordAction } from "./audit/record.ts";
+import { recordAction, type Detail } from "./audit/record.ts";
 import { readInput, textInput, type Fields, type Given, type InputOf } from "./field.ts";
 import { movingAway } from "./refusal.ts";
 import { holdRights, requireRight, type HeldRights, type Right } from "./right.ts";
@@ -30,10 +30,6 @@ export class ShownSecret {
     return this.#text;
   }
 }
-
-/** The audit details of an action; their type excludes secrets. */
-export type Detail = { readonly [name: string]: DetailValue };
-type DetailValue = string | number | boolean | null | undefined | Date | readonly DetailValue[] | Detail;
 
 type Audited = {
   detail: Detail;

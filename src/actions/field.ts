@@ -153,7 +153,7 @@ export function someOf<const Value extends string>(
     kind: "choices",
     choices,
     read: (subject, texts) => {
-      const chosen = readChoices(subject, texts.join(","), values);
+      const chosen = readChoices(subject, texts, values);
       if (chosen.length > 0) return chosen;
       throw invalid(`${subject} must name at least one of ${values.join(", ")}.`);
     },

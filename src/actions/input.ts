@@ -33,14 +33,14 @@ export function readOneOf<Choice extends string>(
   return found;
 }
 
-/** A comma-separated list of distinct choices, in the order of `choices`. */
+/** Distinct choices, in the order of `choices`. A command gives them in one text, separated by commas. */
 export function readChoices<Choice extends string>(
   name: string,
-  value: string,
+  texts: readonly string[],
   choices: readonly Choice[],
 ): Choice[] {
-  const given = value
-    .split(",")
+  const given = texts
+    .flatMap((text) => text.split(","))
     .map((item) => item.trim())
     .filter((item) => item !== "");
   const unknown = given.find((item) => !choices.some((choice) => choice === item));

@@ -107,8 +107,8 @@ type AnyAction = Pick<Action, "name" | "title" | "least" | "input">;
 type FormLook = {
   /** "quiet": one of many, such as a row's; "danger": it takes something away. */
   variant?: "quiet" | "danger";
-  /** The initial value of a field; a field that is `kept` is sent hidden. */
-  values?: Readonly<Record<string, string>>;
+  /** The initial value of a field, of boxes those that are ticked; a field that is `kept` is sent hidden. */
+  values?: Readonly<Record<string, string | readonly string[]>>;
   kept?: PageParameters;
   /** Fields that the page draws itself, by name. */
   drawn?: Readonly<Record<string, Html | null>>;
@@ -179,14 +179,14 @@ export function drawField(
   action: string,
   name: string,
   field: Field<unknown>,
-  value: string | undefined,
+  value: string | readonly string[] | undefined,
 ): Html | null {
   const { label, hint, kind, choices = [], isOptional = false } = field;
   const labelled = {
     name,
     label,
     isRequired: !isOptional,
-    ...(value === undefined ? {} : { value }),
+    ...(typeof value === "string" ? { value } : {}),
     ...(hint === undefined ? {} : { hint }),
   };
   switch (kind) {
@@ -204,7 +204,7 @@ export function drawField(
           checkBox(call, action, name, {
             value: each,
             text,
-            isChosen: value?.split(",").includes(each) === true,
+            isChosen: typeof value !== "string" && value?.includes(each) === true,
           }),
         ),
       );

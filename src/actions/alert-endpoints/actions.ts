@@ -25,8 +25,9 @@ import {
 import { queuePush } from "../../store/queries/run-queue.ts";
 import { countWorkers } from "../../store/queries/worker-health.ts";
 import { seesWorkers } from "../../store/worker-session.ts";
-import type { ActionTools, ActionContext, Detail, Done, WorkspaceCaller } from "../action.ts";
+import type { ActionTools, ActionContext, Done, WorkspaceCaller } from "../action.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
+import type { Detail } from "../audit/record.ts";
 import { anyText, integer, oneOf, optional, own, requestKey, someOf, text } from "../field.ts";
 import { quoted, readLifetime, UUID } from "../input.ts";
 import { impossible, invalid, undoableSince, type Refusal } from "../refusal.ts";

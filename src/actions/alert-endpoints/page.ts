@@ -114,10 +114,7 @@ function addForm(call: PageCall, hasMail: boolean): Html | null {
   );
   return formFor(call, addEndpoint, {
     kept: { request_key: filledIn(call, name, "request_key", randomUUID()) },
-    values: {
-      severities: SEVERITIES.join(","),
-      categories: CATEGORIES.map(([category]) => category).join(","),
-    },
+    values: { severities: SEVERITIES, categories: CATEGORIES.map(([category]) => category) },
     drawn: {
       kind: selectField(call, name, {
         name: "kind",

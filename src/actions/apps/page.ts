@@ -73,7 +73,7 @@ function question(asked: AppRequest, call: PageCall): Html {
   const kept = { request: sealedOf(call) };
   const field: Field<unknown> = connectApp.input.scopes;
   const choices = (field.choices ?? []).filter(([each]) => scopes.some((scope) => scope === each));
-  const drawn = drawField(call, connectApp.name, "scopes", { ...field, choices }, scopes.join(","));
+  const drawn = drawField(call, connectApp.name, "scopes", { ...field, choices }, scopes);
   return html`<h1>Connect “${name}”?</h1>
     <p>
       An app that calls itself “${name}” asks to read data of ${call.shopDomain}. This service has not checked who made

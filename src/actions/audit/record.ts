@@ -2,16 +2,20 @@ import { insertAuditEvent, insertInstallationEvent } from "../../store/queries/a
 import type { Connection } from "../../store/database.ts";
 import type { Actor } from "../actor.ts";
 
-/** An action that changes something; neither member holds a secret. */
+/** The audit details of an action; their type excludes secrets. */
+export type Detail = { readonly [name: string]: DetailValue };
+type DetailValue = string | number | boolean | null | undefined | Date | readonly DetailValue[] | Detail;
+
+/** An action that changes something. */
 type AuditedAction = {
   /** null = the whole installation. */
   shopKey: number | null;
   /** The name of the right that it takes. */
   action: string;
   /** The changed values, after the change. */
-  detail: Readonly<Record<string, unknown>>;
+  detail: Detail;
   /** How that was before; absent = nothing was. */
-  before?: Readonly<Record<string, unknown>>;
+  before?: Detail;
 };
 
 /** Records an action in the action's own transaction. */

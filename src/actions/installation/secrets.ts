@@ -19,7 +19,7 @@ import {
 } from "./queries.ts";
 import type { RootSecretRow } from "./queries.ts";
 import { OPERATOR } from "../actor.ts";
-import { recordAction } from "../audit/record.ts";
+import { recordAction, type Detail } from "../audit/record.ts";
 import { impossible, invalid } from "../refusal.ts";
 
 /** A database, and where this process has its root secrets from: a list, newest first. */
@@ -184,7 +184,7 @@ async function seal(connection: Connection, version: number, secret: string, key
 async function record(
   connection: Connection,
   action: "secret.add" | "secret.retire",
-  detail: Readonly<Record<string, unknown>>,
+  detail: Detail,
 ): Promise<void> {
   await recordAction(connection, OPERATOR, { shopKey: null, action, detail });
 }

@@ -19,8 +19,8 @@ import {
 import type { FoundPerson, ListedPerson } from "./queries.ts";
 import { listWorkspacesWithoutMember, putOwner } from "../members/queries.ts";
 import { defineAction, defineList, ShownSecret } from "../action.ts";
-import type { ActionCaller, ActionContext, Detail, LinkCaller } from "../action.ts";
-import { recordAction } from "../audit/record.ts";
+import type { ActionCaller, ActionContext, LinkCaller } from "../action.ts";
+import { recordAction, type Detail } from "../audit/record.ts";
 import { anyText, flag, optional, own } from "../field.ts";
 import { quoted } from "../input.ts";
 import { impossible, invalid } from "../refusal.ts";

@@ -48,7 +48,7 @@ export const setPlan = defineAction({
     plan: own("The plan's key", readKey, { hint: "the plan's key" }),
     daily_quota: omittable(own("Daily quota", readQuota, { hint: "<number>|unlimited" })),
     entitlements: omittable(
-      own("Entitlements", (subject, list) => readChoices(subject, list, ENTITLEMENTS), { hint: "<list>" }),
+      own("Entitlements", (subject, list) => readChoices(subject, [list], ENTITLEMENTS), { hint: "<list>" }),
     ),
   },
   run: async (
