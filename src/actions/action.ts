@@ -179,7 +179,7 @@ export type List<
   pages?: {
     cursor: (row: Row) => string;
     after: readonly [name: string, help: string];
-    usual: number;
+    defaultLimit: number;
     most: number;
   };
   rows(caller: By, asked: InputOf<Filters>, page: ListPage): Promise<Row[]>;

@@ -174,7 +174,12 @@ export function listCommand<Row extends object>(list: List<Row>, shape: ListShap
     otherOptions:
       pages === undefined
         ? []
-        : [new Option("--limit <number>", "how many to show").default(`${pages.usual}`, `${pages.usual}`)],
+        : [
+            new Option("--limit <number>", "how many to show").default(
+              `${pages.defaultLimit}`,
+              `${pages.defaultLimit}`,
+            ),
+          ],
     run: async (session: CommandSession, options: { after?: string; limit?: string }) => {
       const { terminal } = session;
       const { after = null, limit: text = "1" } = options;

@@ -122,10 +122,10 @@ export const SHARED_PARAMETERS: readonly string[] = Object.keys({
 export const ALIASES: ReadonlySet<string> = new Set(["store_product_gid", "shopify_product_gid"]);
 
 /** Of endpoints whose rows have members that a reader can do without. */
-export const fieldsParameter = (usual: "all" | "required") => ({
+export const fieldsParameter = (defaultFields: "all" | "required") => ({
   fields: Type.Optional(
     Type.Enum(["all", "required"], {
-      default: usual,
+      default: defaultFields,
       description: "Members of a row: all, or only those that every row must have, for short answers.",
     }),
   ),

@@ -88,7 +88,7 @@ export const auditListOfAll = defineList<ListedAction, ActionCaller, typeof FILT
   pages: {
     cursor: ({ cursor }) => cursor,
     after: ["cursor", "the page after a row, by the row's cursor"],
-    usual: 50,
+    defaultLimit: 50,
     most: 10_000,
   },
   rows: async ({ database }, { workspace: domain, since: from, who: actor, action }, { after, limit }) => {

@@ -89,7 +89,7 @@ export const userList = defineList<ListedPerson, ActionCaller, typeof SEARCH>({
   pages: {
     cursor: ({ user_id: id }) => id,
     after: ["id", "the page after a person"],
-    usual: 1000,
+    defaultLimit: 1000,
     most: 10_000,
   },
   rows: ({ database }, { q: search }, { after, limit }) =>

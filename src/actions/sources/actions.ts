@@ -347,7 +347,7 @@ export const connectionList = defineList<ShownConnection, ActionCaller, typeof C
   pages: {
     cursor: ({ workspace, source }) => `${workspace}/${source}`,
     after: ["domain/source", "the page after a connection"],
-    usual: 100,
+    defaultLimit: 100,
     most: MOST_ROWS,
   },
   rows: async ({ database }, { workspace }, { after, limit }) => {
@@ -414,7 +414,7 @@ export const runList = defineList<RunRow, ActionCaller, typeof RUN_FILTERS>({
   pages: {
     cursor: ({ cursor }) => cursor,
     after: ["cursor", "the page after a run, by the run's cursor"],
-    usual: 20,
+    defaultLimit: 20,
     most: MOST_ROWS,
   },
   rows: async ({ database }, { workspace, source, status }, { after, limit }) => {

@@ -99,12 +99,12 @@ export function secretFields({ key, otherSecrets }: Source, left = "Optional."):
   ]) as SecretFields;
 }
 
-/** The source's own options, which have a usual value each. */
+/** The source's own options, each of which has a default. */
 export function optionFields({ options }: Source): OptionFields {
   return Object.fromEntries(options.map((option) => [`option-${option.setting}`, optionField(option)]));
 }
 
-/** undefined = as before; null = the usual. */
+/** undefined = as before; null = the default. */
 function optionField({ label, description, isList }: SettingOption): Field<OptionValue> {
   const hint = `${capital(description)}.`;
   return omittable(

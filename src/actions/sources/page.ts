@@ -512,7 +512,7 @@ function connectForm(
 
 function valuesOf({ address, options }: Source, { account, settings }: ShownSource): Record<string, string> {
   const url = settings["url"];
-  const usual = address ?? (account === null ? null : `https://${account}`);
+  const defaultUrl = address ?? (account === null ? null : `https://${account}`);
   const chosen = options.map(({ setting, isList }) => {
     const value = settings[setting];
     const text = isList && Array.isArray(value) ? value.join("\n") : value;
@@ -520,7 +520,7 @@ function valuesOf({ address, options }: Source, { account, settings }: ShownSour
   });
   return {
     shop: account ?? "",
-    address: typeof url === "string" && url !== usual ? url : "",
+    address: typeof url === "string" && url !== defaultUrl ? url : "",
     ...Object.fromEntries(chosen),
   };
 }

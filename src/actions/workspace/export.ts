@@ -260,9 +260,9 @@ function readme(
   const settingWords = (["primary_window_days", "min_sold_units", "visible_card_size"] as const)
     .map((name) => `${name}=${workspace[name]}`)
     .join(" ");
-  const usual = writtenRules(DEFAULT_RULES);
+  const defaults = writtenRules(DEFAULT_RULES);
   const ruleWords = Object.entries(rules)
-    .filter(([name, value]) => value !== usual[name])
+    .filter(([name, value]) => value !== defaults[name])
     .map(quotedSetting);
   const groupWords = Object.entries(groups ?? {}).map((each) => `--reason ${quotedSetting(each)}`);
   const importing =

@@ -64,7 +64,7 @@ export const workspaceList = defineList<Omit<ListedWorkspace, "shop_key">, Actio
   pages: {
     cursor: ({ shop_domain: domain }) => domain,
     after: ["domain", "the page after a workspace"],
-    usual: 100,
+    defaultLimit: 100,
     most: 10_000,
   },
   rows: async ({ database }, { q: search, ...asked }, page) =>

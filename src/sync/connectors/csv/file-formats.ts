@@ -190,10 +190,10 @@ function orderFormat<Row extends OfOrder>(
   kind: RowKind,
   fields: Fields<Row>,
   options: Omit<FormatOptions<Row>, "table">,
-  usual: object = {},
+  defaults: object = {},
 ): FileFormat<Row> {
-  const usualValues: Record<string, unknown> = { ...ROW_DEFAULTS[kind], ...usual };
-  const all = namedFields(fields).map((each) => ({ ...each, usual: usualValues[each.name] }));
+  const defaultValues: Record<string, unknown> = { ...ROW_DEFAULTS[kind], ...defaults };
+  const all = namedFields(fields).map((each) => ({ ...each, defaultValue: defaultValues[each.name] }));
   return formatOf(
     all,
     { table: "staged_order_row", ...options },
@@ -201,10 +201,10 @@ function orderFormat<Row extends OfOrder>(
     (some, values) => {
       let id: CopyValue = null;
       let record = "";
-      for (const [place, { name, usual: usualValue }] of some.entries()) {
+      for (const [place, { name, defaultValue }] of some.entries()) {
         const value = values[place];
         if (name === "orderId") id = value as string;
-        else if (value !== undefined && value !== usualValue)
+        else if (value !== undefined && value !== defaultValue)
           record += `${record === "" ? "" : ","}"${name}":${JSON.stringify(value)}`;
       }
       return [kind, id, `{${record}}`];

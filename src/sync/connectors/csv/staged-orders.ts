@@ -18,7 +18,7 @@ import type { DocumentPart, RowIds, RowKind, SourceOrder, SourceOrders } from ".
 import { readStored, ROW_DEFAULTS } from "../../stored-document.ts";
 import type { RowProblem } from "./problems.ts";
 
-/** A staged row of the three order files, as JSON; `row` leaves out usual values, and of a deleted row everything but its ids. */
+/** A staged row of the three order files, as JSON; `row` leaves out defaults, and of a deleted row everything but its ids. */
 type StagedRow = [
   lineNumber: number,
   kind: RowKind,

@@ -84,7 +84,7 @@ export type LabelSource<Cursor, Position extends LabelPosition> = {
 
 type LabelOptions = { pageSize: number; retryPolicy: RetryPolicy };
 
-/** The connector of a label source; `options` replace the usual ones. */
+/** The connector of a label source; `options` replace the defaults. */
 export function labelConnector<Cursor, Position extends LabelPosition>(
   definition: LabelSource<Cursor, Position>,
   options: Partial<LabelOptions> = {},

@@ -34,7 +34,7 @@ type ShopifyConnectorOptions = Pick<TokenOptions, "clientId" | "clientSecret"> &
   plans?: ReadonlyMap<string, string>;
   /** The service's own address, for webhooks; null = shops cannot reach it. */
   publicUrl?: string | null;
-  /** Replaces parts of the usual one. */
+  /** Replaces parts of the default. */
   retryPolicy?: Partial<ShopifyRetryPolicy>;
 };
 
