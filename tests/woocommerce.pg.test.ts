@@ -236,7 +236,6 @@ test("a hostile shop ends only its own run, in one sentence, and no list is read
     [/LineItem\.quantity should be a number of up to/u, () => [orderOf(1, {}, { quantity: 1e300 })]],
     [/LineItem\.total should be an amount/u, () => [orderOf(1, {}, { total: 1e308 })]],
     [/LineItem\.total should be an amount/u, () => [orderOf(1, {}, { total: "NaN" })]],
-    [/Order\.date_created_gmt should be a time/u, () => [{ ...orderOf(1), date_created_gmt: "0001-01-01" }]],
     [/larger than the limit/u, () => "x".repeat(17 * 1024 * 1024)],
   ];
   for (const [sentence, answer] of cases) {
@@ -266,8 +265,9 @@ test("endless ids are refused before they fill the disk, also if pages seem to l
   }
 });
 
-test("wrong totals, pages of unexpected length, and lone surrogates lose no order", async (context) => {
-  const all = Array.from({ length: 250 }, (_, index) => orderOf(index + 1, { number: "\u0000\ud800 1" }));
+test("wrong totals, pages of unexpected length, impossible dates, and lone surrogates lose no order", async (context) => {
+  const odd = { number: "\u0000\ud800 1", date_created_gmt: "-0001-11-30T00:00:00" };
+  const all = Array.from({ length: 250 }, (_, index) => orderOf(index + 1, odd));
   for (const mostPerPage of [Infinity, 40]) {
     const { shopKey, sync } = await hostile(context, (route, query) => {
       if (route !== "orders") return [];

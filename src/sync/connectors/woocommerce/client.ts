@@ -1,6 +1,6 @@
 import Type, { type TObject } from "typebox";
 import { SourceFailed, SourceRefused, type SourcePlace } from "../../connector.ts";
-import { Filled, isObject, nullable, object, reader, Text, Time, type Reader } from "../shared/foreign.ts";
+import { Filled, isObject, nullable, object, reader, Text, type Reader } from "../shared/foreign.ts";
 import { ask, isOwnUrl, readJson, type HttpAnswer, type Outcome, type RetryPolicy } from "../shared/http.ts";
 
 export const TITLE = "WooCommerce";
@@ -13,6 +13,9 @@ const Amount = Type.Refine(
 );
 /** Negative in refunds; a whole number unless a plugin sells by weight. The limit is that of an import. */
 const Quantity = Type.Number({ description: "a number of up to 10,000,000", minimum: -1e7, maximum: 1e7 });
+
+/** A date that WordPress does not have is null, or a time of the year 0: MySQL's zero date. `momentOf` reads it. */
+const Moment = nullable(Text);
 
 /** Requests only the members of a schema, so that no customer data is sent. */
 function resource<Schema extends TObject>(schema: Schema) {
@@ -42,9 +45,10 @@ export const ORDER = resource(
     currency: Filled,
     created_via: nullable(Text),
     total: Amount,
-    date_created_gmt: nullable(Time),
-    date_modified_gmt: nullable(Time),
-    date_completed_gmt: nullable(Time),
+    date_created_gmt: Moment,
+    date_modified_gmt: Moment,
+    date_paid_gmt: Moment,
+    date_completed_gmt: Moment,
     line_items: Type.Array(LINE_ITEM),
     refunds: REFUND_IDS,
   }),
@@ -59,7 +63,7 @@ export const REFUND = resource(
     id: Id,
     /** Only in `/refunds`. */
     parent_id: nullable(Id),
-    date_created_gmt: Time,
+    date_created_gmt: Moment,
     amount: Amount,
     line_items: Type.Array(REFUND_LINE),
     shipping_lines: CHARGES,

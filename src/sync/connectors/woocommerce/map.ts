@@ -5,7 +5,7 @@ import { ROW_DEFAULTS } from "../../stored-document.ts";
 import { isObject } from "../shared/foreign.ts";
 import { mapProduct, type MappedProduct, type ProductSettings } from "../shared/map-product.ts";
 import { minorOf, splitMinor } from "../shared/money.ts";
-import { cleanKey, cleanLabel, compareGids, timeOf } from "../shared/text.ts";
+import { cleanKey, cleanLabel, compareGids, isTime, timeOf } from "../shared/text.ts";
 import type { WooOrder, WooProduct, WooRefund, WooVariation } from "./client.ts";
 
 export type MappedOrder = { part: DocumentPart; anomalies: WooAnomalies };
@@ -14,7 +14,10 @@ export type MappedOrder = { part: DocumentPart; anomalies: WooAnomalies };
 export const ANOMALY_TEXTS = {
   foreignOrders: "orders are in another currency than the workspace; their money is left out.",
   measuredLines: "lines have a quantity that is not a whole number; each counts as one unit.",
+  undatedOrders:
+    "orders have no date; they count on the day of their payment, completion or last change, and without any of these not at all.",
   undatedRefunds: "orders have the status refunded without a refund; they do not count as refunded.",
+  refundsWithoutDate: "refunds have no date; they do not count.",
   refundsBeforeCompletion:
     "refunded lines are of orders that had not been completed; their units count as canceled, not as returned (--refunds-before-completion changes that).",
 };
@@ -43,16 +46,23 @@ export function mapOrder(
   currencyCode: string,
 ): MappedOrder {
   const { status } = order;
-  const createdAt = order.date_created_gmt ?? order.date_modified_gmt ?? null;
+  const statedAt = momentOf(order.date_created_gmt);
+  const [completedAt, modifiedAt] = [momentOf(order.date_completed_gmt), momentOf(order.date_modified_gmt)];
+  const [firstAt] = [momentOf(order.date_paid_gmt), completedAt, modifiedAt]
+    .filter((at) => at !== null)
+    .toSorted();
+  const createdAt = statedAt ?? firstAt;
   const items = order.line_items.filter(({ quantity }) => quantity > 0);
-  if (SELLS_NOTHING.test(status) || createdAt === null || items.length === 0)
-    return { part: { lines: [], returns: [], refunds: [] }, anomalies: {} };
+  const sellsNothing = SELLS_NOTHING.test(status) || items.length === 0;
+  const undatedOrders = statedAt === null && !sellsNothing ? 1 : 0;
+  if (sellsNothing || createdAt === undefined)
+    return { part: { lines: [], returns: [], refunds: [] }, anomalies: { undatedOrders } };
   const isForeign = order.currency !== currencyCode;
   const minor: Minor = (amount) => (isForeign ? 0 : minorOf(amount || "0", currencyCode));
   const lines = items.map(({ product_id: productId, variation_id: variationId, ...line }) => ({
     ...ROW_DEFAULTS.lines,
     lineId: gidOf("LineItem", line.id),
-    orderedAt: timeOf(createdAt),
+    orderedAt: createdAt,
     // A product without variations is its own variant. A deleted one has the id 0.
     productId: productId ? gidOf("Product", productId) : null,
     variantId: productId ? gidOf("ProductVariant", variationId || productId) : null,
@@ -63,11 +73,10 @@ export function mapOrder(
     unitPriceMinor: isForeign ? null : Math.round(minor(line.subtotal) / unitsOf(line.quantity)),
     soldMinor: isForeign ? null : minor(line.total),
     // There is no time of cancellation; the last change of a canceled order usually is the cancellation.
-    canceledAt: status === "cancelled" ? timeOf(order.date_modified_gmt ?? createdAt) : null,
+    canceledAt: status === "cancelled" ? (modifiedAt ?? createdAt) : null,
   }));
   // M1: WooCommerce defines a completed order as sent. Imported orders, and old ones moved to HPOS, may lack the time.
-  const completedAt = order.date_completed_gmt ?? (status === "completed" ? createdAt : null);
-  const sentAt = completedAt === null ? null : timeOf(completedAt);
+  const sentAt = completedAt ?? (status === "completed" ? createdAt : null);
   const isUnsent = (at: string) => refundsBeforeCompletion === "canceled" && (sentAt === null || at < sentAt);
   // The status refunded: everything is paid back.
   const restocked = items.map((item) => Number(metaOf(item, "_restock_refunded_items")) || 0);
@@ -84,12 +93,19 @@ export function mapOrder(
       free: Number(order.total) === 0,
     },
     anomalies: {
+      undatedOrders,
       foreignOrders: isForeign ? 1 : 0,
       measuredLines: items.filter(({ quantity }) => !Number.isInteger(quantity)).length,
       undatedRefunds: status === "refunded" && refunds.length === 0 ? 1 : 0,
+      refundsWithoutDate: refunds.filter(({ date_created_gmt: at }) => momentOf(at) === null).length,
       refundsBeforeCompletion: rows.refunds.filter(({ restockType }) => restockType === "CANCEL").length,
     },
   };
+}
+
+/** null = there is none. */
+function momentOf(text: string | null | undefined): string | null {
+  return text && isTime(text) ? timeOf(text) : null;
 }
 
 /**
@@ -129,12 +145,17 @@ type Sale = {
  */
 function mapRefunds(given: readonly WooRefund[], { lines, restocked, minor, isUnsent, isWhole }: Sale) {
   const refunds = given
-    .map((refund) => ({
-      refundId: gidOf("Refund", refund.id),
-      refundedAt: timeOf(refund.date_created_gmt),
-      amountMinor: merchandiseMinor(refund, minor),
-      taken: takenBy(refund, lines, minor),
-    }))
+    .flatMap((refund) => {
+      const refundedAt = momentOf(refund.date_created_gmt);
+      if (refundedAt === null) return [];
+      const amountMinor = merchandiseMinor(refund, minor);
+      return {
+        refundId: gidOf("Refund", refund.id),
+        refundedAt,
+        amountMinor,
+        taken: takenBy(refund, lines, minor),
+      };
+    })
     .toSorted(
       (left, right) =>
         ascending(left.refundedAt, right.refundedAt) || compareGids(left.refundId, right.refundId),
