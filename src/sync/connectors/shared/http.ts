@@ -236,13 +236,16 @@ function retryAfterMs(response: Response): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
 }
 
+/** An answer is longer than the retry policy allows: request less at once. */
+export class AnswerTooLarge extends SourceFailed {}
+
 async function readText(
   { title, retryPolicy: { maxAnswerBytes } }: HttpSource,
   response: Response,
 ): Promise<string> {
   if (response.body === null) return "";
   const bytes = await readAtMost(response.body, maxAnswerBytes);
-  if (bytes === null) throw new SourceFailed(`A response from ${title} is larger than the limit.`);
+  if (bytes === null) throw new AnswerTooLarge(`A response from ${title} is larger than the limit.`);
   return bytes.toString("utf8");
 }
 

@@ -5,7 +5,7 @@ import { clearRecords, listStoredOrders } from "../../../store/queries/sync-reco
 import { SourceFailed } from "../../connector.ts";
 import type { Connector, Source, SourcePlace, SyncContext, SyncOutcome } from "../../connector.ts";
 import { readStored } from "../../stored-document.ts";
-import { CHECK_POLICY, RETRY_POLICY, type RetryPolicy } from "../shared/http.ts";
+import { AnswerTooLarge, CHECK_POLICY, RETRY_POLICY, type RetryPolicy } from "../shared/http.ts";
 import { productOptions, readProductSettings, readText, type MappedProduct } from "../shared/map-product.ts";
 import { anomalyNotes, applyStoreRun, drainPending, GONE, step, storeRecords } from "../shared/store-run.ts";
 import type { FetchedRecord, StoreRun } from "../shared/store-run.ts";
@@ -309,7 +309,25 @@ const EXACT = { dp: 6 };
  * Orders by their ids, each with its refunds. The list leaves out statuses that the shop does not know, as those of a plugin that is
  * not active for a while: such an order is asked for by itself before it counts as gone.
  */
-async function readOrders(run: Run, ids: readonly number[], status = "any"): Promise<FetchedRecord[]> {
+function readOrders(run: Run, ids: readonly number[], status = "any"): Promise<FetchedRecord[]> {
+  return inHalves(ids, (some) => readSomeOrders(run, some, status));
+}
+
+/** In halves where an answer is longer than one may be: orders may have hundreds of lines, each with the data of plugins. */
+async function inHalves(
+  ids: readonly number[],
+  read: (some: readonly number[]) => Promise<FetchedRecord[]>,
+): Promise<FetchedRecord[]> {
+  try {
+    return await read(ids);
+  } catch (error) {
+    if (!(error instanceof AnswerTooLarge) || ids.length < 2) throw error;
+    const half = Math.ceil(ids.length / 2);
+    return [...(await inHalves(ids.slice(0, half), read)), ...(await inHalves(ids.slice(half), read))];
+  }
+}
+
+async function readSomeOrders(run: Run, ids: readonly number[], status: string): Promise<FetchedRecord[]> {
   const { client, shop, currencyCode } = run;
   const { rows } = await client.list("orders", ORDER, { ...queryOf(ids), ...EXACT, status });
   const orders = new Map(rows.map((order) => [order.id, order]));
@@ -343,7 +361,11 @@ async function readRefunds(client: WooClient, orders: readonly WooOrder[]) {
 }
 
 /** Products with their variations. A product that no longer exists keeps its last known values. */
-async function readProducts(run: Run, ids: readonly number[]): Promise<FetchedRecord[]> {
+function readProducts(run: Run, ids: readonly number[]): Promise<FetchedRecord[]> {
+  return inHalves(ids, (some) => readSomeProducts(run, some));
+}
+
+async function readSomeProducts(run: Run, ids: readonly number[]): Promise<FetchedRecord[]> {
   const { client, shop, currencyCode } = run;
   const records: FetchedRecord[] = [];
   for (const status of ["any", "trash"]) {
