@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
-import { getJson, readApiKey, readBaseUrl, RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
+import {
+  getJson,
+  readApiKey,
+  readBaseUrl,
+  readJson,
+  RETRY_POLICY,
+} from "../../src/sync/connectors/shared/http.ts";
 import type { JsonSource, RetryPolicy } from "../../src/sync/connectors/shared/http.ts";
 import { startLabelServer } from "../../tools/simulators/label-source/server.ts";
 import type { FaultKind, LabelServer } from "../../tools/simulators/label-source/server.ts";
@@ -98,6 +104,10 @@ test("an aborted run stops at once, while asking and while waiting, with the rea
     await assert.rejects(ask(change, server.url, worker.signal), /the worker stops/u);
     assert.ok(performance.now() - begin < 1000);
   }
+});
+
+test("byte order marks before JSON do not count", () => {
+  assert.deepEqual(readJson('\uFEFF\uFEFF{"id":1}'), { value: { id: 1 } });
 });
 
 test("keys are only sent encrypted, except to this machine", () => {

@@ -249,9 +249,12 @@ async function readText(
   return bytes.toString("utf8");
 }
 
-/** The JSON of an answer; truncated or garbled answers are requested again. */
+/**
+ * The JSON of an answer; truncated or garbled answers are requested again. A file of a WordPress plugin that begins with a byte order
+ * mark puts one before every answer (woocommerce/wc-api-python issue 40).
+ */
 export function readJson(body: string): Outcome<unknown> {
-  const value = parsedJson(body);
+  const value = parsedJson(body.trimStart());
   return value === undefined ? { again: "the answer was not complete JSON", delayMs: null } : { value };
 }
 
