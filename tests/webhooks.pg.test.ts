@@ -244,6 +244,23 @@ describe("the app's installation", () => {
     assert.equal((await stateOf(shopKey))?.["has_secrets"], false);
   });
 
+  test("the app is uninstalled again with the same body, after the shop was connected again on that day", async () => {
+    const { shop, shopKey } = await connectedShop();
+    const uninstalled = { topic: "app/uninstalled", shop, payload: { id: 1, myshopify_domain: shop } };
+    await sendWebhook(service, { ...uninstalled, triggeredAt: "2026-07-01T08:00:00Z" });
+    await service.database.query(
+      `update data_source set sealed_credentials = '', status = 'ok',
+              settings = settings || '{"connectedAt": "2026-07-01T09:00:00Z"}' where shop_key = $1`,
+      [shopKey],
+    );
+    const hasSecretsAfter = async (triggeredAt: string) => {
+      assert.equal((await sendWebhook(service, { ...uninstalled, triggeredAt })).status, 200);
+      return (await stateOf(shopKey))?.["has_secrets"];
+    };
+    assert.equal(await hasSecretsAfter("2026-07-01T08:00:00Z"), true, "the first one, sent again");
+    assert.equal(await hasSecretsAfter("2026-07-01T10:00:00Z"), false);
+  });
+
   test("a payload of another shop than the header's is refused", async () => {
     const { shop, shopKey } = await connectedShop();
     const payload = { id: 1, myshopify_domain: "other.myshopify.com" };

@@ -86,10 +86,12 @@ function isOfEarlierConnection(
 /**
  * The common key of a delivery and its repetitions. Webhook ids are not signed, so bodies that are sent once are identified by
  * their digest. Two changes of a record have equal bodies: they are identified by their ids, and only cause requests to the
- * platform.
+ * platform. The app can be uninstalled twice with the same body: it ends each connection once.
  */
-function replayKeyOf({ topic, webhookId, body }: Delivery): string {
-  return isSentOnce(topic) ? `body ${createHash("sha256").update(body).digest("hex")}` : `id ${webhookId}`;
+function replayKeyOf({ topic, webhookId, body }: Delivery, connectedAt: unknown = null): string {
+  if (!isSentOnce(topic)) return `id ${webhookId}`;
+  const key = `body ${createHash("sha256").update(body).digest("hex")}`;
+  return topic === "app/uninstalled" ? `${key} of ${String(connectedAt)}` : key;
 }
 
 /** `clientSecret` is the app's; a connection may have its own secret, valid only for its shop. */
@@ -176,7 +178,7 @@ async function apply(
   const hasCredentials = workspace.sealed_credentials !== null;
   const named = "records" in meaning ? meaning.records : [];
   const records = named.filter(({ kind }) => hasCredentials || LASTING_KINDS.has(kind));
-  const replayKey = replayKeyOf(delivery);
+  const replayKey = replayKeyOf(delivery, workspace.settings?.["connectedAt"]);
   const taken = { shopKey, source: SHOPIFY, webhookId, topic, replayKey, records };
   const isNew = await recordDelivery(connection, taken);
   if (!isNew) return;
