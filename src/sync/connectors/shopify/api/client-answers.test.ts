@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { openClient, SHOPIFY_RETRY_POLICY } from "./client.ts";
+import { DOCUMENTS } from "./documents.ts";
 import { exchangeCode } from "../install/access.ts";
 
 async function serve(context: TestContext, listener: RequestListener): Promise<string> {
@@ -43,6 +44,27 @@ test("an answer that does not end is given up", async (context) => {
   await assert.rejects(
     exchangeCode(url, { clientId: "id", clientSecret: "secret" }, "code", new Date()),
     tooLong,
+  );
+});
+
+test("a return whose order is not shown is left out; other documents with errors are refused", async (context) => {
+  const [hidden, shown] = ["gid://shopify/Return/1", "gid://shopify/Return/2"];
+  const node = { id: shown, order: { id: "gid://shopify/Order/2" } };
+  const answer = {
+    data: { nodes: [null, node] },
+    errors: [{ message: "Order is not available", path: ["nodes", 0, "order"] }],
+  };
+  const url = await serve(context, (_request, response) => response.end(JSON.stringify(answer)));
+  const ids = [hidden, shown];
+  assert.deepEqual(await clientOf(url).query(DOCUMENTS.returnOrders, { ids }), { nodes: [null, node] });
+  await assert.rejects(
+    clientOf(url).query(DOCUMENTS.orders, { ids }),
+    /^SourceFailed: Shopify refused Orders: Order is not available\.$/u,
+  );
+  Object.assign(answer, { errors: [{ message: "Access denied", path: ["nodes"] }] });
+  await assert.rejects(
+    clientOf(url).query(DOCUMENTS.returnOrders, { ids }),
+    /refused ReturnOrders: Access denied/u,
   );
 });
 

@@ -119,12 +119,20 @@ const REFUSED = "Shopify no longer accepts the access token of this app: connect
 const readErrors = reader(
   TITLE,
   Type.Array(
-    object("Error", { message: Text, extensions: nullable(object("Extensions", { code: nullable(Text) })) }),
+    object("Error", {
+      message: Text,
+      path: nullable(Type.Array(Type.Unknown())),
+      extensions: nullable(object("Extensions", { code: nullable(Text) })),
+    }),
   ),
 );
 
 /** Status 200 carries errors too. */
-function readAnswer(budget: Budget, { name }: Document, { status, body }: HttpAnswer<string>): Outcome<Json> {
+function readAnswer(
+  budget: Budget,
+  { name, leavesOut = false }: Document,
+  { status, body }: HttpAnswer<string>,
+): Outcome<Json> {
   if (status !== 200) throw new SourceFailed(`Shopify answered ${name} with status ${status}.`);
   const json = readJson(body);
   if ("again" in json) return json;
@@ -141,7 +149,9 @@ function readAnswer(budget: Budget, { name }: Document, { status, body }: HttpAn
   if (codes.has("MAX_COST_EXCEEDED")) throw new CostExceeded(name);
   const messages = found.map(({ message }) => message.replace(/\.$/u, "")).join("; ");
   if (codes.has("INTERNAL_SERVER_ERROR")) return { again: messages, delayMs: null };
-  if (found.length > 0) throw new SourceFailed(`Shopify refused ${name}: ${messages}.`);
+  const isOfNodes = found.every(({ path }) => path?.[0] === "nodes" && path.length > 1);
+  if (found.length > 0 && !(leavesOut && isOfNodes))
+    throw new SourceFailed(`Shopify refused ${name}: ${messages}.`);
   if (isObject(data)) return { value: data };
   throw new SourceFailed(`Shopify answered ${name} without data.`);
 }

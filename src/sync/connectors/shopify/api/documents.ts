@@ -22,8 +22,16 @@ import {
   VARIANT,
 } from "./objects.ts";
 
-/** A GraphQL document and the reader of its answer's data, both derived from one schema; errors name the document. */
-export type Document<Answer = unknown> = { name: string; text: string; read: Reader<Answer> };
+/**
+ * A GraphQL document and the reader of its answer's data, both derived from one schema; errors name the document. `leavesOut`: an
+ * error about one of its nodes makes that node null; usually, any error is a refusal.
+ */
+export type Document<Answer = unknown> = {
+  name: string;
+  text: string;
+  read: Reader<Answer>;
+  leavesOut?: boolean;
+};
 
 /** `declaration`: the variables, as "($id: ID!)". */
 function document<Answer extends TProperties>(
@@ -194,7 +202,12 @@ export const DOCUMENTS = {
   ),
   changedOrders: changed("ChangedOrders", "orders"),
   changedProducts: changed("ChangedProducts", "products"),
-  returnOrders: nodes("ReturnOrders", object("Return", { id: Text, order: id("Order") })),
+  // A return may be there although the app may not see its order, or the order is gone: such a field is an error if it may not be null
+  // (https://shopify.dev/changelog/posts/reversefulfillmentorder-order-field-is-nullable-as-of-2025-01).
+  returnOrders: {
+    ...nodes("ReturnOrders", object("Return", { id: Text, order: id("Order") })),
+    leavesOut: true,
+  },
   productVariants: further("ProductVariants", "Product", "variants", VARIANT),
   orders: nodes("Orders", ORDER_NODE),
   orderLines: further("OrderLines", "Order", "lineItems", LINE),
