@@ -144,9 +144,9 @@ function allowedMoney(exponent: number, allowNegative: boolean): string {
 }
 
 const ALLOWED_TIME = "a time with its offset from UTC, such as 2026-01-31T09:30:00Z";
-/** " UTC" is how BigQuery writes the offset of its timestamps. */
+/** BigQuery writes the offset of its timestamps as " UTC", Snowflake and Ruby with a blank before it. */
 const INSTANT =
-  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]| UTC|([+-])(\d\d):?(\d\d)?)$/;
+  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]| UTC| ?([+-])(\d\d):?(\d\d)?)$/;
 
 function readTime(column: string, text: string): string {
   const instant = instantOf(text);
