@@ -15,7 +15,7 @@ import { formOf } from "./form-scope.ts";
 import type { FlowCookie, TargetCookie } from "./cookies.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { actorOf, withQuery } from "./page-call.ts";
-import { signInPage, TOO_MANY as TOO_MANY_ATTEMPTS } from "./session-pages.ts";
+import { signInPage } from "./session-pages.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import { tooMany, type StatePage } from "./state-page.ts";
 import { TOO_MANY_FORMS, type MinuteLimit } from "./minute-limit.ts";
@@ -190,13 +190,10 @@ export function passkeySiteOf(
   return /^localhost(?::\d+)?$/u.test(host) ? { rpId: "localhost", origin: `http://${host}` } : null;
 }
 
-/**
- * Answers a script with what a browser needs for a passkey; `ask` returns that, or why there is none: a sentence, or null for too
- * many requests.
- */
+/** Answers a script with what a browser needs for a passkey; `ask` returns that, or why there is none in a sentence. */
 export function passkeyOptions(
   { site }: SessionContext,
-  ask: (request: FastifyRequest, passkeySite: PasskeySite) => Promise<object | string | null>,
+  ask: (request: FastifyRequest, passkeySite: PasskeySite) => Promise<object | string>,
 ): RouteHandler {
   return (request, reply) => {
     const refuse = (status: number, message: string): FastifyReply => {
@@ -207,7 +204,6 @@ export function passkeyOptions(
       async () => {
         const passkeySite = passkeySiteOf(request, site);
         const options = passkeySite === null ? NO_PASSKEYS_HERE : await ask(request, passkeySite);
-        if (options === null) return showState(reply, TOO_MANY_ATTEMPTS);
         return typeof options === "string" ? refuse(403, options) : reply.send(options);
       },
       ({ kind, message }) => refuse(STATUS_OF_REFUSAL[kind], message),

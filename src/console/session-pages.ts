@@ -31,12 +31,7 @@ export function signInState(
   if (closed !== null) {
     const title = purpose === "invite" ? "This invitation no longer works" : "This link no longer works";
     const next = closed === "used" ? `If that was not you, tell ${asked}.` : `Ask ${asked} for a new one.`;
-    return statePage(
-      403,
-      title,
-      html`<p role="alert">${REFUSALS[closed]} ${next}</p>
-      <p><a href="/sign-in">Sign in</a></p>`,
-    );
+    return statePage(403, title, html`<p role="alert">${REFUSALS[closed]} ${next}</p> ${TO_SIGN_IN}`);
   }
   if (workspace === null || role === null) return page;
   const who = maker === null ? "You are invited" : `${maker} invites you`;
@@ -58,13 +53,12 @@ const ENTER_FORM = html`<form method="post" action="/enter">
   <button>Sign in</button>
 </form>`;
 
-const ENTER: StatePage = {
-  status: 200,
-  title: "Sign in",
-  body: html`<h1>Sign in to Returns Analytics</h1>
-    ${ENTER_FORM}
+const ENTER = statePage(
+  200,
+  "Sign in",
+  html`${ENTER_FORM}
     <p>The link works once. <code>./returns user link</code> prints another.</p>`,
-};
+);
 
 const ENROL_FORM = html`<p>
     A passkey replaces a password. Your device or password manager stores it and unlocks it with your fingerprint, your
@@ -78,13 +72,7 @@ const ENROL_FORM = html`<p>
   })}
   <p>If you dismiss your device's prompt, press the button again.</p>`;
 
-const ENROL: StatePage = {
-  status: 200,
-  title: "Create passkey",
-  body: html`<h1>Create a passkey to sign in</h1>
-    ${ENROL_FORM}
-    <p>The link works once.</p>`,
-};
+const ENROL = statePage(200, "Create a passkey to sign in", html`${ENROL_FORM} <p>The link works once.</p>`);
 
 const WITH_PASSKEY = passkeyForm({ action: "/sign-in", kind: "get", button: "Sign in with a passkey" });
 
@@ -101,14 +89,13 @@ const LOCALLY = html`${HOW_TO_GET_A_LINK}
 
 /** `provider`: the identity provider; null = none is configured. */
 export function signInPage(isPublic: boolean, provider: Pick<Provider, "name"> | null): StatePage {
-  return {
-    status: 200,
-    title: "Sign in",
-    body: html`<h1>Sign in to Returns Analytics</h1>
-      ${provider !== null && providerForm(`Sign in with ${provider.name}`)}
+  return statePage(
+    200,
+    "Sign in",
+    html`${provider !== null && providerForm(`Sign in with ${provider.name}`)}
       ${isPublic ? PUBLICLY : html`<p>${provider === null ? "You sign in with a link." : "Or sign in with a link."}</p> ${LOCALLY}`}
       <p><a href="/docs">Guides to the API</a></p>`,
-  };
+  );
 }
 
 /** The form that leads to the identity provider; `fields`: hidden ones of somebody who is signed in. */
@@ -128,20 +115,13 @@ const REFUSED = {
   "identity provider": "Single sign-on did not work",
 };
 
-/** Of a link on this machine, how to get another; else the way back to the passkey. */
+const TO_SIGN_IN = html`<p><a href="/sign-in">Sign in</a></p>`;
+
+/** Of a link on this machine, how to get another; else the way back to the sign-in. */
 export function refusedSignIn(reason: SignInRefusal, isPublic: boolean): StatePage {
   const kind = kindOfRefusal(reason);
-  const title = REFUSED[kind];
-  return statePage(
-    403,
-    title,
-    html`<p role="alert">${REFUSALS[reason]}</p>
-      ${
-        kind === "sign-in link" && !isPublic
-          ? HOW_TO_GET_A_LINK
-          : html`<p><a href="/sign-in">${kind === "identity provider" ? "Sign in" : "Sign in with a passkey"}</a></p>`
-      }`,
-  );
+  const next = kind === "sign-in link" && !isPublic ? HOW_TO_GET_A_LINK : TO_SIGN_IN;
+  return statePage(403, REFUSED[kind], html`<p role="alert">${REFUSALS[reason]}</p> ${next}`);
 }
 
 export const TOO_MANY: StatePage = statePage(

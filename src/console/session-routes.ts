@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { CALLBACK_PATH, hasSignedInAgain, type Provider, type ProviderAccount } from "../access/provider.ts";
+import { CALLBACK_PATH, hasSignedInAgain, type Provider } from "../access/provider.ts";
 import { hashSecret } from "../access/secret.ts";
 import { isFreshProof, LONGEST_SESSION_SECONDS } from "../access/session.ts";
 import { REFUSALS } from "../access/sign-in.ts";
@@ -110,11 +110,8 @@ export function createSessionPages(options: SessionOptions): SessionPages {
         if (ended !== null) request.log.info({ user_id: ended.user_id }, "signed out");
         const idToken = ended?.id_token ?? null;
         reply.headers({ "Set-Cookie": [cookie.clear, context.done.clear], "Clear-Site-Data": CLEARED_DATA });
-        const { provider } = options.control;
-        const away = idToken === null || provider === null ? null : await provider.signOutUrl(idToken);
-        return away === null || provider === null
-          ? reply.redirect("/sign-in", 303)
-          : leave(reply, away, provider.name);
+        const away = idToken === null ? null : await options.control.provider?.signOutUrl(idToken);
+        return typeof away === "string" ? leave(reply, away) : reply.redirect("/sign-in", 303);
       },
     },
   };
@@ -164,7 +161,7 @@ function routeGroup(
   };
 }
 
-/** Failed attempts, and requests for options: per address of those who sign in, per person of those who confirm. */
+/** Failed attempts: per address of those who sign in, per person of those who confirm. */
 const MOST_PER_MINUTE = 30;
 
 /** Somebody who signs in or, as `visitor`, confirms who they are and then goes on to the page `next`. */
@@ -179,7 +176,6 @@ function signInRoutes(context: SessionContext): Routes {
   const { provider } = context.control;
   const isPublic = site.publicOrigin !== null;
   const attempts = createMinuteLimit(MOST_PER_MINUTE);
-  const questions = createMinuteLimit(MOST_PER_MINUTE);
   const signIn =
     (isByLink: boolean): RouteHandler =>
     (request, reply) =>
@@ -196,13 +192,9 @@ function signInRoutes(context: SessionContext): Routes {
     // What a browser needs to create the first passkey of a link's person.
     "/enter/options": {
       post: passkeyOptions(context, async (request, passkeySite) => {
-        const secret = secretOf(request);
-        const canSucceed = () => identity.mayAccept({ way: "link", secret }, null);
         if (!isPublic) return NO_PASSKEYS_HERE;
-        const options = await attempt(questions, context, { request, canSucceed }, () =>
-          identity.enrolmentByLink(secret, passkeySite),
-        );
-        return options !== null && "outcome" in options ? REFUSALS[options.outcome] : options;
+        const options = await identity.enrolmentByLink(secretOf(request), passkeySite);
+        return "outcome" in options ? REFUSALS[options.outcome] : options;
       }),
     },
     "/sign-in": {
@@ -210,7 +202,6 @@ function signInRoutes(context: SessionContext): Routes {
         (await context.signedIn(request)) === null ? showSignIn(context, reply) : reply.redirect("/", 303),
       post: signIn(false),
     },
-    // Without reads or writes, so that nobody can use up another's limit.
     "/sign-in/options": {
       post: passkeyOptions(context, (_, passkeySite) => identity.signatureFor(null, passkeySite)),
     },
@@ -230,8 +221,7 @@ function signInRoutes(context: SessionContext): Routes {
       post: passkeyOptions(context, async (request, passkeySite) => {
         const visitor = await context.signedIn(request);
         if (visitor === null) return REFUSALS.signed_out;
-        const { userId } = visitor.person;
-        return questions(userId, context.now()) ? identity.signatureFor(userId, passkeySite) : null;
+        return identity.signatureFor(visitor.person.userId, passkeySite);
       }),
     },
     ...(provider !== null && providerRoutes(context, provider)),
@@ -241,14 +231,13 @@ function signInRoutes(context: SessionContext): Routes {
 /** The same through the identity provider, which links the account of somebody who is signed in and has none. */
 function providerRoutes(context: SessionContext, provider: Provider): Routes {
   const { flow: cookie, identity, now, site } = context;
-  const answers = createMinuteLimit(MOST_PER_MINUTE);
   const send = async (reply: FastifyReply, userId: string | null, next: string): Promise<FastifyReply> => {
     // What is no page of the console could also be too long for a cookie.
     const page = isConsolePath(next) ? next : "";
     const begun = await provider.begin({ userId, next: page, startedAt: now().getTime() });
     if (begun === null) return showState(reply, refusedSignIn("down", site.publicOrigin !== null));
     reply.header("Set-Cookie", cookie.write(begun.flow));
-    return leave(reply, begun.url, provider.name);
+    return leave(reply, begun.url);
   };
   return {
     // `next`: of somebody who is signed in.
@@ -273,14 +262,9 @@ function providerRoutes(context: SessionContext, provider: Provider): Routes {
         reply.header("Set-Cookie", cookie.clear);
         const flow = new URLSearchParams(query).get("state") === begun?.state ? begun : null;
         const asking = { request, reply, visitor: null, next: "" };
-        const account = await attempt<ProviderAccount | Refused>(
-          answers,
-          context,
-          { request, canSucceed: async () => flow !== null },
-          async () => (flow === null ? ELSEWHERE : provider.finish(query, flow)),
-        );
-        if (flow === null || account === null || "outcome" in account)
-          return finish(context, asking, account as Refused | null);
+        if (flow === null) return finish(context, asking, ELSEWHERE);
+        const account = await provider.finish(query, flow);
+        if ("outcome" in account) return finish(context, asking, account);
         const evidence = { way: "provider", account, startedAt: new Date(flow.startedAt) } as const;
         const browser = { oldSessionHash: context.sessionHashOf(request), origin: request.clientAddress };
         if (flow.userId === null)
@@ -306,32 +290,41 @@ const ELSEWHERE: Refused = { outcome: "elsewhere", userId: null };
  * Sends a browser to another site after a form. A redirect would require that site in `form-action` of every page with the form,
  * and Chromium would check all further redirects against it.
  */
-function leave(reply: FastifyReply, url: string, name: string): FastifyReply {
-  const title = `Continue to ${name}`;
+function leave(reply: FastifyReply, url: string): FastifyReply {
+  const title = `Continue to ${new URL(url).host}`;
   reply.header("Refresh", `0; url=${url}`);
   return showState(reply, statePage(200, title, html`<p><a href="${url}">${title}</a></p>`));
 }
 
-/** Tries a sent link or passkey. */
+/** Leaves database connections for others when checks exceed the limit. */
+const lookInTurn = createPlaces(2);
+
+/**
+ * Tries a sent link or passkey, with a limit on failures per minute. Beyond it, attempts that can succeed are still made: nobody is
+ * locked out by the failures of others at their address. Their refusals are not recorded, so that nobody can fill the table.
+ */
 async function authenticate(
   context: SessionContext,
   limit: MinuteLimit,
   asking: Asking,
   isByLink: boolean,
 ): Promise<FastifyReply> {
-  const { request, visitor } = asking;
+  const { request, reply, visitor } = asking;
   const { identity } = context;
   const evidence = evidenceOf(context, request, isByLink);
   if (evidence === null) return finish(context, asking, { outcome: "rejected", userId: null });
   const userId = visitor?.person.userId ?? null;
-  const browser = { userId, oldSessionHash: context.sessionHashOf(request), origin: request.clientAddress };
-  const result = await attempt(
-    limit,
-    context,
-    { request, key: userId, canSucceed: () => identity.mayAccept(evidence, userId) },
-    (recordsRefusals) => identity.signIn({ ...evidence, ...browser, recordsRefusals }),
-  );
-  return finish(context, asking, result);
+  const key = userId ?? clientKeyOf(request.clientAddress);
+  const isWithin = limit(key, context.now());
+  if (isWithin || (await lookInTurn(() => identity.mayAccept(evidence, userId)))) {
+    const browser = { userId, oldSessionHash: context.sessionHashOf(request), origin: request.clientAddress };
+    const result = await identity.signIn({ ...evidence, ...browser, recordsRefusals: isWithin });
+    const hasFailed = result.outcome !== "signed_in";
+    if (!hasFailed) limit.giveBack(key);
+    if (isWithin || !hasFailed) return finish(context, asking, result);
+  }
+  noteRefusal(request, "too many sign-ins from this address");
+  return showState(reply, TOO_MANY);
 }
 
 /** null: it takes a passkey, which browsers do not have under an IP address. */
@@ -350,46 +343,11 @@ function secretOf(request: FastifyRequest): string {
   return given.slice(given.lastIndexOf("#") + 1).trim();
 }
 
-/** Leaves database connections for others when checks exceed the limit. */
-const lookInTurn = createPlaces(2);
-
-type Attempt = {
-  request: FastifyRequest;
-  /** Whose failures count; by default the address's. */
-  key?: string | null;
-  /** Checks cheaply, without writing, whether it can succeed. */
-  canSucceed: () => Promise<boolean>;
-};
-
-/**
- * Makes an attempt, with a limit on failures per minute; null: limit reached. Beyond the limit, attempts that can succeed are
- * still made: nobody is locked out by the failures of others at their address. Their refusals are not recorded, so that nobody can
- * fill the table.
- */
-async function attempt<Result extends object>(
-  limit: MinuteLimit,
-  { now }: SessionContext,
-  { request, key: given = null, canSucceed }: Attempt,
-  make: (recordsRefusals: boolean) => Promise<Result>,
-): Promise<Result | null> {
-  const key = given ?? clientKeyOf(request.clientAddress);
-  const isWithin = limit(key, now());
-  if (isWithin || (await lookInTurn(canSucceed))) {
-    const result = await make(isWithin);
-    const hasFailed = "outcome" in result && result.outcome !== "signed_in";
-    if (!hasFailed) limit.giveBack(key);
-    if (isWithin || !hasFailed) return result;
-  }
-  noteRefusal(request, "too many sign-ins from this address");
-  return null;
-}
-
 const PROVED = "You have confirmed your identity. The confirmation lasts 10 minutes.";
 
-/** Answers an attempt; null: too many failed. A refusal is explained to the person, and in the log. */
-async function finish(context: SessionContext, asking: Asking, result: SignIn | null): Promise<FastifyReply> {
+/** Answers an attempt. A refusal is explained to the person, and in the log. */
+async function finish(context: SessionContext, asking: Asking, result: SignIn): Promise<FastifyReply> {
   const { request, reply, visitor, next } = asking;
-  if (result === null) return showState(reply, TOO_MANY);
   if (visitor === null && result.userId !== null) request.log = request.log.child({ user_id: result.userId });
   if (result.outcome !== "signed_in") return refuse(context, asking, result.outcome);
   request.log.info(visitor === null ? "signed in" : "confirmed their identity");
