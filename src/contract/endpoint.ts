@@ -89,8 +89,6 @@ export type ParameterSchema = TSchema & {
   "x-unreadable"?: unknown;
   /** The values that are named one by one, where there are others, too. */
   "x-names"?: string[];
-  /** The prefix of values that depend on the data. */
-  "x-looked-up"?: string;
   /** The values that a tool takes where REST takes any text. */
   "x-tool-enum"?: string[];
   /** The most characters of the text as a search folds it. */

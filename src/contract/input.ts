@@ -5,7 +5,13 @@ import { meantText } from "../lib/nearest-name.ts";
 import { listParameters, pathNames, takesSelector } from "./endpoint.ts";
 import type { Endpoint, Parameter, ParameterSchema } from "./endpoint.ts";
 import { invalidParameters, REST_WORDS, type Vocabulary } from "./errors.ts";
-import { MAXIMUM_MONTHS_BY_INTERVAL, SELECTOR_NAMES, ALIASES, SHARED_PARAMETERS } from "./parameters.ts";
+import {
+  ALIASES,
+  MAXIMUM_MONTHS_BY_INTERVAL,
+  OPTION_PREFIX,
+  SELECTOR_NAMES,
+  SHARED_PARAMETERS,
+} from "./parameters.ts";
 import { ENDPOINTS } from "./registry.ts";
 import { selectorProblem, type SelectorInput } from "./selector.ts";
 import { TOOLS } from "./tools.ts";
@@ -33,7 +39,6 @@ type ParameterReader = {
   read: (value: unknown, notes: Notes) => unknown;
   fallback: unknown;
   isRequired: boolean;
-  lookedUp: string | undefined;
 };
 
 /**
@@ -83,9 +88,7 @@ export function compileInput(schema: TObject, words: Vocabulary = REST_WORDS) {
         ...[...problems].map(([name, sentence]) => ({ name: name === "selector" ? null : name, sentence })),
       ]);
     }
-    const isLookedUp = parameters.some(
-      ({ name, lookedUp }) => lookedUp !== undefined && String(input[name]).startsWith(lookedUp),
-    );
+    const isLookedUp = String(input["breakdownBy"]).startsWith(OPTION_PREFIX);
     if (isLookedUp && words.surface === "mcp") input["isTool"] = true;
     return normalized.length === 0 ? input : { ...input, normalized };
   };
@@ -128,7 +131,7 @@ function compileParameter({ name, isRequired, ...parameter }: Parameter, words: 
     problems.set(name, `${allowed}${end}`);
     return undefined;
   };
-  return { name, read, fallback: schema.default, isRequired, lookedUp: schema["x-looked-up"] };
+  return { name, read, fallback: schema.default, isRequired };
 }
 
 /** An empty value counts as not given. */

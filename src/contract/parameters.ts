@@ -213,7 +213,6 @@ export const breakdownParameter = {
       "x-allowed": `one of ${BREAKDOWNS.join(", ")}, or ${OPTION_PREFIX}<name> with the name of an option, such as ${OPTION_PREFIX}size`,
       "x-normalized": true,
       "x-names": [...BREAKDOWNS],
-      "x-looked-up": OPTION_PREFIX,
     }),
   ),
   breakdownOrder: Type.Optional(
