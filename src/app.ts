@@ -15,7 +15,7 @@ import { requireWorkerPlace } from "./actions/installation/schema.ts";
 import { openKeys } from "./actions/installation/secrets.ts";
 import { connectingOf } from "./actions/sources/connect.ts";
 import { beginInstallation, finishInstallation } from "./actions/sources/install.ts";
-import { requirePlansOf } from "./actions/plan/actions.ts";
+import { requirePlan } from "./actions/plan/actions.ts";
 import { pushOptions } from "./alerts/delivery/send.ts";
 import { clientPackage } from "./client/package.ts";
 import type { Config } from "./config.ts";
@@ -225,7 +225,7 @@ export async function startInstallationWorker(
   try {
     await requireRoles(config, installation, { worker: queueDatabase });
     await requireWorkerPlace(queueDatabase);
-    await requirePlansOf(queueDatabase, config.shopifyPlans);
+    for (const [, plan] of config.shopifyPlans) await requirePlan(queueDatabase, plan, "SHOPIFY_PLANS: ");
     if (metricsOfService === null) operators = await listenForOperators(config, forOperators, logger);
     const worker = await startWorker({
       ...workerOptions(config, keys, { database, queueDatabase }, logger),

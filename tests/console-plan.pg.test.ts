@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readConfig } from "../src/config.ts";
 import { OPERATOR } from "../src/actions/actor.ts";
 import { diagnose } from "../src/operations/doctor.ts";
-import { requirePlansOf } from "../src/actions/plan/actions.ts";
+import { requirePlan } from "../src/actions/plan/actions.ts";
 import { workspaceList } from "../src/actions/workspace/workspace.ts";
 import { wordsOf } from "./support/page-figures.ts";
 import { actAs, auditOf } from "./support/scene.ts";
@@ -172,10 +172,8 @@ test("the page names the subscription and what it sets, and every page says when
 
 test("a plan of SHOPIFY_PLANS must exist before a worker starts", async () => {
   const { database } = service.installation;
-  await requirePlansOf(database, []);
-  await requirePlansOf(database, [["Growth monthly", "growth"]]);
-  await assert.rejects(requirePlansOf(database, [["Gold", "gold"]]), {
-    message:
-      'SHOPIFY_PLANS names the plan gold, which does not exist: create it with "./returns plan set gold".',
+  await requirePlan(database, "growth");
+  await assert.rejects(requirePlan(database, "gold", "SHOPIFY_PLANS: "), {
+    message: 'SHOPIFY_PLANS: There is no plan "gold"; "plan list" shows all plans.',
   });
 });

@@ -129,23 +129,10 @@ export const cancelPlanRequest = defineAction({
 
 export const PLAN_ACTIONS = [requestPlan, cancelPlanRequest, setPlan] as const;
 
-/** Throws a `Refusal` when there is no such plan. */
-export async function requirePlan(database: Queryable, planKey: string): Promise<void> {
+/** Throws a `Refusal` when there is no such plan, which begins with `where`. */
+export async function requirePlan(database: Queryable, planKey: string, where = ""): Promise<void> {
   if ((await findPlan(database, planKey)) !== null) return;
-  throw impossible(`There is no plan ${quoted(planKey)}; "plan list" shows all plans.`);
-}
-
-/** Throws a `Refusal` when a plan of SHOPIFY_PLANS does not exist. */
-export async function requirePlansOf(
-  database: Queryable,
-  plans: readonly (readonly [name: string, plan: string])[],
-): Promise<void> {
-  for (const [, plan] of plans) {
-    if ((await findPlan(database, plan)) !== null) continue;
-    throw impossible(
-      `SHOPIFY_PLANS names the plan ${plan}, which does not exist: create it with "./returns plan set ${plan}".`,
-    );
-  }
+  throw impossible(`${where}There is no plan ${quoted(planKey)}; "plan list" shows all plans.`);
 }
 
 function detailOf({ plan, reason }: PlanRequestRow) {

@@ -7,7 +7,7 @@ import { selectField } from "../../console/views/form.ts";
 import type { Entitlement } from "../../contract/endpoint.ts";
 import { html, type Html } from "../../lib/html.ts";
 import { findBilling, type Purchase } from "../../store/queries/purchase.ts";
-import { findPlanRequest, type PlanRequestRow, type PlanRow } from "./queries.ts";
+import { findPlanRequest, type PlanRow } from "./queries.ts";
 import { readList } from "../action.ts";
 import { mayDo } from "../right.ts";
 import { cancelPlanRequest, planList, requestPlan } from "./actions.ts";
@@ -19,16 +19,6 @@ const ENTITLEMENT_TEXTS: Readonly<Record<Entitlement, string>> = {
   api_access: "programs and AI agents can use the API",
   data_export: "reports and tables can be downloaded",
   full_leaderboards: "rankings show every SKU",
-};
-
-type Data = {
-  planKey: string;
-  /** undefined: the workspace's plan no longer exists, and every request is refused. */
-  own: PlanRow | undefined;
-  others: readonly PlanRow[];
-  cardSize: number;
-  request: PlanRequestRow | null;
-  purchase: Purchase | null;
 };
 
 /** The features of the workspace's plan, those of other plans, and the owner's request form. */
@@ -57,7 +47,9 @@ export const planPage = definePage<Data>({
   forms: [formOf(requestPlan), formOf(cancelPlanRequest, { path: `${PLAN_PATH}/withdraw` })],
 });
 
-async function load(call: PageCall): Promise<Data> {
+type Data = Awaited<ReturnType<typeof load>>;
+
+async function load(call: PageCall) {
   const caller = await call.caller();
   const { database, workspace } = caller;
   const [plans, request, billing] = await Promise.all([
@@ -67,6 +59,7 @@ async function load(call: PageCall): Promise<Data> {
   ]);
   return {
     planKey: workspace.plan,
+    // undefined: the workspace's plan no longer exists, and every request is refused.
     own: plans.find((each) => each.plan === workspace.plan),
     others: plans.filter((each) => each.plan !== workspace.plan),
     cardSize: workspace.visible_card_size,
