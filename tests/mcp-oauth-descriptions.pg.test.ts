@@ -299,12 +299,21 @@ suite("registration", () => {
     }
   });
 
+  test("calls an app whose name is no text “An app”", async () => {
+    for (const name of [{ toString: "x" }, 7, null, undefined]) {
+      const { status, body } = await register(service.issuer, { ...redirects(CALLBACK), client_name: name });
+      assert.deepEqual([status, body["client_name"]], [201, "An app"], typeof name);
+    }
+  });
+
   test("refuses bodies of any other form", async () => {
     const bodies = ["", "{", "null", "[]", "7", { redirect_uris: [] }, { redirect_uris: CALLBACK }];
     for (const body of bodies)
       assert.equal((await register(service.issuer, body)).status, 400, JSON.stringify(body));
-    const name = { ...redirects(CALLBACK), client_name: { toString: "x" } };
-    assert.equal((await register(service.issuer, name)).body["error"], "invalid_client_metadata");
+    const long = redirects(
+      ...["a", "b", "c", "d"].map((letter) => `https://a.example/${letter.repeat(200)}`),
+    );
+    assert.equal((await register(service.issuer, long)).body["error"], "invalid_client_metadata");
     const huge = await register(service.issuer, JSON.stringify({ client_name: "x".repeat(2_000_000) }));
     assert.equal(huge.status, 413);
   });
@@ -345,10 +354,10 @@ test("beyond 300 failed exchanges a minute an address is refused, and no other",
   assert.equal((await post(tokens.refresh_token, "192.0.2.98")).status, 200);
 });
 
-test("twenty descriptions are read for a person a minute", async () => {
+test("sixty descriptions are read for a person a minute", async () => {
   const { cookie } = await createMember(service, [tenant]);
   const texts: string[] = [];
-  for (let number = 0; number < 41; number++) {
+  for (let number = 0; number < 121; number++) {
     const app = appAt();
     describe(app);
     texts.push((await app.ask(app.query(), cookie)).text);

@@ -45,13 +45,9 @@ function isRedirect(text: unknown): text is string {
   return APP_SCHEMES.includes(url.protocol) || DOMAIN_SCHEME.test(url.protocol);
 }
 
-const BAD_CLIENT = "invalid_client_metadata";
-
 /** Reads the metadata that a client registers (RFC 7591). Other requested values are answered, but not used. Throws `OauthError`. */
 export function readRegistration(body: unknown): OauthClient {
-  const { client_name: given = "An app", redirect_uris: redirects } = (body ?? {}) as Record<string, unknown>;
-  if (typeof given !== "string" || given.length > 4 * LONGEST_NAME)
-    throw new OauthError(BAD_CLIENT, `client_name must be text of up to ${LONGEST_NAME} characters.`);
+  const { client_name: given, redirect_uris: redirects } = (body ?? {}) as Record<string, unknown>;
   const isList = Array.isArray(redirects) && redirects.length > 0 && redirects.length <= MOST_REDIRECTS;
   if (!isList || !redirects.every(isRedirect)) {
     throw new OauthError(
@@ -61,7 +57,7 @@ export function readRegistration(body: unknown): OauthClient {
   }
   // Without line breaks, invisible or direction-changing characters, or the quotation marks that pages put around it: it is shown
   // as the app's own claim. Trimmed after the cut, because people type it to confirm the end of its access.
-  const name = given
+  const name = (typeof given === "string" ? given : "")
     .toWellFormed()
     .replaceAll(/[\p{C}\p{Z}\p{DI}\u2800“”]+/gu, " ")
     .trim()
@@ -78,7 +74,7 @@ export function readRegistration(body: unknown): OauthClient {
 export function clientIdOf({ name, redirectUris }: OauthClient, key: Buffer): string {
   const described = Buffer.from(JSON.stringify([name, ...redirectUris]));
   if (described.length > LONGEST_DESCRIPTION_BYTES)
-    throw new OauthError(BAD_CLIENT, "client_name and redirect_uris are too long together.");
+    throw new OauthError("invalid_client_metadata", "client_name and redirect_uris are too long together.");
   return signed(key, described.toString("base64url"));
 }
 

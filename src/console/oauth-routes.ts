@@ -40,8 +40,6 @@ const SHARED = {
   "Access-Control-Allow-Methods": "GET, POST",
   "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
 };
-/** Of descriptions, for one person. */
-const MOST_READ_PER_MINUTE = 20;
 const TOO_MANY = new OauthError("temporarily_unavailable", "Too many requests: try again in a minute.", 429);
 const FORM_TYPE = /^application\/x-www-form-urlencoded\b/iu;
 const NO_FORM = wrongRequest(
@@ -126,7 +124,6 @@ export function authorizeRoutes(context: SessionContext): Routes {
   const issuer = oauthIssuer(control.connecting.publicUrl);
   if (issuer === null) return {};
   const key = keyFor("apps", control.keys);
-  const admits = createMinuteLimit(MOST_READ_PER_MINUTE);
   const get: RouteHandler = async (request, reply) => {
     const visitor = await context.signedIn(request);
     const asked = new URLSearchParams((request.raw.url ?? "").split("?").slice(1).join("?"));
@@ -137,8 +134,8 @@ export function authorizeRoutes(context: SessionContext): Routes {
       const registered = readClientId(clientId, key);
       if (registered === null && !isClientAddress(clientId))
         throw wrongRequest("It is not registered here (client_id).");
-      // Strangers cause no request to an address of theirs.
-      if (registered === null && visitor !== null && !admits(visitor.person.userId, now()))
+      // Strangers cause no request to an address of theirs; a person's count as their forms do.
+      if (registered === null && visitor !== null && !context.admitsForm(visitor.person.userId, now()))
         throw wrongRequest("Too many apps were tried: wait a minute.");
       const client = registered ?? (visitor && (await fetchClient(clientId, control.push)));
       const app = client && readRequest(asked, client, issuer);

@@ -136,12 +136,9 @@ export async function endGrant(caller: GrantCaller, token: string): Promise<null
   const refresh = readGrantSecret(token);
   const grant = await findOwn(caller, access?.tokenId ?? refresh?.tokenId);
   if (grant === null) return null;
-  const { shop_key: shopKey, token_id: tokenId, family_hash: familyHash, secret_hash: secretHash } = grant;
-  const isOwn =
-    access === null
-      ? isHash(familyHash, refresh?.code ?? "", caller)
-      : isHash(secretHash, access.secret, caller);
-  if (!isOwn) return null;
+  const { shop_key: shopKey, token_id: tokenId } = grant;
+  const isAccess = isHash(grant.secret_hash, access?.secret ?? "", caller);
+  if (!isAccess && !isHash(grant.family_hash, refresh?.code ?? "", caller)) return null;
   return caller.database.transaction(async (connection) => {
     if ((await holdWhetherMoving(connection, shopKey)) === true) throw MOVING;
     await endGrants(connection, shopKey, { tokenId }, endBy(caller, "by the app"));
