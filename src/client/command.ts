@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { pipeline } from "node:stream/promises";
 import { parseArgs } from "node:util";
 import { createClient } from "./client.ts";

@@ -27,12 +27,10 @@ export function clientPackage(address: string | null): Buffer {
     LICENSE: readFileSync(join(PROJECT, "LICENSE"), "utf8"),
   };
   for (const name of SOURCES) {
-    const text = stripTypeScriptTypes(source(`${name}.ts`));
-    files[`lib/${name}.js`] = text.replaceAll(/(from "\.\/[a-z-]+)\.ts"/gu, '$1.js"');
+    const code = stripTypeScriptTypes(source(`${name}.ts`));
+    const text = code.replaceAll(/(from "\.\/[a-z-]+)\.ts"/gu, '$1.js"');
+    files[`lib/${name}.js`] = address === null ? text : text.replace("http://127.0.0.1:8080", () => address);
   }
-  const command = files["lib/command.js"] ?? "";
-  const placed = address === null ? command : command.replace("http://127.0.0.1:8080", () => address);
-  files["lib/command.js"] = `#!/usr/bin/env node\n${placed}`;
   return gzipSync(Buffer.concat([...Object.entries(files).map(archived), Buffer.alloc(1024)]));
 }
 

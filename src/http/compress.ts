@@ -19,12 +19,10 @@ export function compressAnswers(server: FastifyInstance): void {
     const isLong = payload instanceof Readable || (isText && Buffer.byteLength(payload) >= SHORTEST_BYTES);
     const isFit = isLong && !isOfForm && !reply.hasHeader("Content-Encoding") && COMPRESSIBLE.test(type);
     if (isFit) reply.header("Vary", [reply.getHeader("Vary") ?? [], "Accept-Encoding"].flat().join(", "));
-    if (!isFit || !ACCEPTS_GZIP.test(request.headers["accept-encoding"] ?? "")) {
-      done(null, payload);
-      return;
-    }
-    reply.header("Content-Encoding", "gzip").removeHeader("Content-Length");
-    if (isText) gzip(payload, done);
+    const isPacked = isFit && ACCEPTS_GZIP.test(request.headers["accept-encoding"] ?? "");
+    if (isPacked) reply.header("Content-Encoding", "gzip").removeHeader("Content-Length");
+    if (!isPacked) done(null, payload);
+    else if (isText) gzip(payload, done);
     // A failed stream closes the connection, so that a partial file never looks complete.
     else
       done(
