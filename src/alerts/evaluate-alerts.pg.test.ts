@@ -19,7 +19,13 @@ const SPIKING = Array.from({ length: 25 }, (_, index) =>
   index === 2 ? HOSTILE : `LAMP-${String(index + 1).padStart(2, "0")}`,
 );
 
-type Alert = { category: string; severity: string; title: string; metadata: Record<string, unknown> };
+type Alert = {
+  category: string;
+  severity: string;
+  title: string;
+  body: string | null;
+  metadata: Record<string, unknown>;
+};
 
 const newTenant = (): Promise<StoreTenant> => createStoreTenant(service);
 const evaluate = (tenant: Tenant, now = NOW) =>
@@ -334,6 +340,42 @@ test("each outage of a connection is reported once; an old import is not an outa
     ["warning", { source: "shipstation", last_synced_at: NOW.toISOString() }],
     ["warning", { source: "shopify", last_synced_at: "2026-07-01T08:00:00.000Z" }],
   ]);
+});
+
+test("a connection that never synced is another outage when it is connected again; a disconnected one is none", async () => {
+  const tenant = await newTenant();
+  await importLamps(tenant);
+  const { database } = service;
+  const change = (assignments: string) =>
+    database.query(`update data_source set ${assignments} where shop_key = $1 and source = 'loop'`, [
+      tenant.shopKey,
+    ]);
+  const at = (connectedAt: string) => `settings = '{"connectedAt": "${connectedAt}"}', status = 'failed'`;
+  await insertRows(database, "data_source", [
+    {
+      shop_key: tenant.shopKey,
+      source: "loop",
+      kind: "label_cost",
+      is_connection: true,
+      settings: {},
+      created_at: "2026-06-01T00:00:00Z",
+    },
+  ]);
+  assert.deepEqual(await evaluate(tenant, new Date("2026-06-02T12:00:01Z")), { written: 22 });
+  await change("status = 'disconnected'");
+  assert.deepEqual(await evaluate(tenant, new Date("2026-06-09T00:00:00Z")), { written: 0 });
+  await change(at("2026-06-10T00:00:00Z"));
+  assert.deepEqual(await evaluate(tenant, new Date("2026-06-11T12:00:00Z")), { written: 0 });
+  assert.deepEqual(await evaluate(tenant, new Date("2026-06-11T12:00:01Z")), { written: 1 });
+  const [, { body } = assert.fail()] = await told(tenant, "connection_stale");
+  assert.match(body ?? "", /^It was connected at 2026-06-10 00:00 UTC, 36 hours ago\./u);
+
+  await change(`${at("2026-06-20T00:00:00Z")}, last_error = null`);
+  await change("status = 'disconnected'");
+  assert.deepEqual(await evaluate(tenant, new Date("2026-06-22T00:00:00Z")), { written: 0 });
+  // Refused by the source.
+  await change("last_error = 'The key is not valid.'");
+  assert.deepEqual(await evaluate(tenant, new Date("2026-06-22T00:00:00Z")), { written: 1 });
 });
 
 test("a workspace sees no alerts of another one, and none without data", async () => {

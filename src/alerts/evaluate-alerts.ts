@@ -229,9 +229,9 @@ function alertsOfSources({ sources }: AlertSettingsRow, now: Date): AlertDraft[]
         {
           source: row.source,
           kind: row.kind,
-          isConnection: row.is_connection,
+          isConnected: row.is_connected,
           lastSyncedAt: row.last_synced_at === null ? null : new Date(row.last_synced_at),
-          connectedAt: new Date(row.created_at),
+          connectedAt: new Date(row.connected_at),
         },
         now,
       ),

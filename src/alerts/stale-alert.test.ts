@@ -8,7 +8,7 @@ const lastSyncedAt = new Date("2026-07-01T04:30:00.123Z");
 const shopify: WatchedSource = {
   source: "shopify",
   kind: "store",
-  isConnection: true,
+  isConnected: true,
   lastSyncedAt,
   connectedAt: new Date("2026-01-01T00:00:00Z"),
 };
@@ -53,7 +53,7 @@ test("a source that never synced is stale 36 hours after it was connected", () =
   };
   assert.equal(staleAlert(silent, after(36 * HOUR_MS)), null);
   const alert = staleAlert(silent, after(3 * DAY_MS));
-  assert.equal(alert?.eventKey, "stale:shopify:never");
+  assert.equal(alert?.eventKey, "stale:shopify:never:2026-07-01T04:30:00.123Z");
   assert.equal(alert?.title, "shopify has never synced");
   assert.match(alert?.body ?? "", /^It was connected at 2026-07-01 04:30 UTC, 3 days ago\..+label costs/u);
   assert.deepEqual(alert?.metadata, { source: "shopify", last_synced_at: null });
@@ -64,6 +64,6 @@ test("a sync in the future is not an outage", () =>
 
 test("imported data has no connection that could be stale, whatever its name", () => {
   for (const source of ["csv", "csv_labels", "shopify"]) {
-    assert.equal(staleAlert({ ...shopify, source, isConnection: false }, after(5000 * DAY_MS)), null);
+    assert.equal(staleAlert({ ...shopify, source, isConnected: false }, after(5000 * DAY_MS)), null);
   }
 });

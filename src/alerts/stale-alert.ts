@@ -5,10 +5,11 @@ import { daysText, minuteText, readableName } from "./wording.ts";
 export type WatchedSource = {
   source: string;
   kind: "store" | "label_cost";
-  /** false: imported by hand, so it cannot be down. */
-  isConnection: boolean;
+  /** false: imported by hand, or disconnected by a person, so it cannot be down. */
+  isConnected: boolean;
   /** null = it never synced. */
   lastSyncedAt: Date | null;
+  /** The last time. */
   connectedAt: Date;
 };
 
@@ -18,17 +19,17 @@ const CRITICAL_FROM_MS = 7 * DAY_MS;
 
 /**
  * The alert for a connection that has not synced for over 36 hours, since it was connected if it never did; null when
- * there is no such outage. An outage is identified by its last sync, so it has one alert: with the severity of the age
- * at which it is first seen, critical from 7 days on.
+ * there is no such outage. An outage is identified by its last sync, before the first one by when it was connected, so it has one
+ * alert: with the severity of the age at which it is first seen, critical from 7 days on.
  */
 export function staleAlert(source: WatchedSource, now: Date): AlertDraft | null {
-  const { source: name, kind, isConnection, lastSyncedAt, connectedAt } = source;
+  const { source: name, kind, isConnected, lastSyncedAt, connectedAt } = source;
   const ageMs = staleForMs(lastSyncedAt ?? connectedAt, now);
-  if (!isConnection || ageMs === null) return null;
+  if (!isConnected || ageMs === null) return null;
   const lastSync = lastSyncedAt?.toISOString() ?? null;
   const shownName = readableName(name);
   return {
-    eventKey: `stale:${name}:${lastSync ?? "never"}`,
+    eventKey: `stale:${name}:${lastSync ?? `never:${connectedAt.toISOString()}`}`,
     category: "connection_stale",
     severity: ageMs >= CRITICAL_FROM_MS ? "critical" : "warning",
     title: lastSync === null ? `${shownName} has never synced` : `${shownName} has stopped syncing`,

@@ -266,11 +266,13 @@ export type AlertSettingsRow = {
   sources: {
     source: string;
     kind: "store" | "label_cost";
-    is_connection: boolean;
+    /** false: imported by hand, or disconnected by a person. */
+    is_connected: boolean;
     status: string;
     currency_code: string | null;
     last_synced_at: string | null;
-    created_at: string;
+    /** The last time. */
+    connected_at: string;
   }[];
 };
 
@@ -282,9 +284,10 @@ const findAlertSettings = queryRow<AlertSettingsRow, [shopKey: number]>(
                   where a.shop_key = $1
                     and a.event_key >= 'report_ready:' and a.event_key < 'report_ready;') as newest_report_month,
                 (select coalesce(json_agg(json_build_object(
-                          'source', s.source, 'kind', s.kind, 'is_connection', s.is_connection,
+                          'source', s.source, 'kind', s.kind, 'is_connected', s.is_connection and (s.status is distinct from 'disconnected' or s.last_error is not null),
                           'status', s.status, 'currency_code', s.currency_code,
-                          'last_synced_at', s.last_synced_at, 'created_at', s.created_at) order by s.source), '[]')
+                          'last_synced_at', s.last_synced_at, 'connected_at',
+                          coalesce((s.settings ->> 'connectedAt')::timestamptz, s.created_at)) order by s.source), '[]')
                    from data_source s where s.shop_key = $1) as sources
            from workspace w where w.shop_key = $1`,
 );

@@ -68,12 +68,13 @@ export const connectionHealth = query<
               and r.started_at > clock_timestamp() - interval '24 hours'
             order by r.shop_key, r.source, r.started_at desc),
         connection as (
-           select s.shop_key, w.shop_domain, s.source, s.kind, s.status, s.last_synced_at, s.created_at as connected_at, s.last_error,
+           select s.shop_key, w.shop_domain, s.source, s.kind, s.status, s.last_synced_at, c.connected_at, s.last_error,
                   case when s.kind = 'label_cost' and s.currency_code <> w.currency_code then s.currency_code end
                     as foreign_currency_code,
                   coalesce(i.runs, 0) as interrupted_runs, u.note as unbalanced_note,
-                  coalesce(s.last_synced_at, s.created_at) < $1 as is_stale
+                  coalesce(s.last_synced_at, c.connected_at) < $1 as is_stale
              from data_source s
+            cross join lateral (select coalesce((s.settings ->> 'connectedAt')::timestamptz, s.created_at)) c (connected_at)
              join workspace w on w.shop_key = s.shop_key
              left join interrupted i on i.shop_key = s.shop_key and i.source = s.source
              left join unbalanced u on u.shop_key = s.shop_key and u.source = s.source
