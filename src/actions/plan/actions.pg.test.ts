@@ -6,7 +6,11 @@ import { OPERATOR } from "../actor.ts";
 import { readList, runAction, type ActionCaller } from "../action.ts";
 import { textInput } from "../field.ts";
 import { planList, setPlan } from "./actions.ts";
+import { countLockWaits } from "../../../tests/support/locks.ts";
 import { before, use } from "../../../tests/support/use.ts";
+import type { Connection, Database } from "../../store/database.ts";
+
+type Work = (connection: Connection) => Promise<unknown>;
 
 const control = use(openControlDatabase);
 let caller: ActionCaller;
@@ -33,6 +37,22 @@ test("changing one setting of a plan leaves the other", async () => {
   });
   const shown = (await readList(planList, caller)).find((plan) => plan.plan === "changing");
   assert.deepEqual(shown, { plan: "changing", entitlements: [], daily_quota: null });
+});
+
+test("of two changes at the same time, each leaves what the other has set", async () => {
+  await set("raced", { daily_quota: "5", entitlements: "api_access" });
+  let second: Promise<unknown> | undefined;
+  await control.database.transaction(async (connection) => {
+    const held = { ...control.database, transaction: async (work: Work) => work(connection) } as Database;
+    await runAction(setPlan, { ...caller, database: held }, textInput({ plan: "raced", daily_quota: "7" }));
+    second = set("raced", { entitlements: "api_access,data_export" });
+    while ((await countLockWaits(control.pool)) === 0);
+  });
+  assert.deepEqual(await second, {
+    plan: "raced",
+    entitlements: ["api_access", "data_export"],
+    daily_quota: 7,
+  });
 });
 
 test("a quota of 0 is a quota", async () => {

@@ -7,6 +7,7 @@ import {
   findPlan,
   findPlanRequest,
   listPlans,
+  lockPlans,
   putPlan,
   putPlanRequest,
 } from "./queries.ts";
@@ -55,6 +56,7 @@ export const setPlan = defineAction({
     { connection }: ActionContext<ActionCaller>,
     { plan: key, daily_quota: quota, entitlements },
   ) => {
+    await lockPlans(connection);
     const before = await findPlan(connection, key);
     const base = before ?? (await findPlan(connection, DEFAULT_PLAN)) ?? NOTHING;
     const plan: PlanRow = {

@@ -1,3 +1,4 @@
+import type { Connection } from "../../store/database.ts";
 import { command, query, queryRow } from "../../store/query.ts";
 
 /** daily_quota null = unlimited. */
@@ -15,6 +16,12 @@ export const listPlans = query<PlanRow>(
 export const findPlan = queryRow<PlanRow, [planKey: string]>(
   "find_plan",
   `select ${COLUMNS} from plan where plan_key = $1`,
+);
+
+/** One change of plans after the other, until the transaction ends: each reads what the one before has left. */
+export const lockPlans = command<[], Connection>(
+  "lock_plans",
+  "select pg_advisory_xact_lock(hashtext('plans'))",
 );
 
 /** Creates or replaces a plan. */
