@@ -73,6 +73,31 @@ test("days that are in two events are reported in the list and when an event is 
   assert.match((await owner.get("/settings")).text, /The days of 3 sales are compared/u);
 });
 
+test("a workspace has no more sales than an import takes: 1,000, with 16 MiB of SKUs", async () => {
+  const tenant = await smallStore();
+  const owner = await actAs(service, tenant);
+  const insert = (skus: string, count: number) =>
+    service.database.query(
+      `insert into sale_event (shop_key, slug, label, starts_on, ends_on, skus)
+       select $1, 'filled-' || n, 'Filled', '2026-01-01', '2026-01-02', ${skus} from generate_series(1, $2::integer) n`,
+      [tenant.shopKey, count],
+    );
+  await service.database.query("delete from sale_event where shop_key = $1", [tenant.shopKey]);
+  await insert("null", 999);
+  assert.equal((await owner.post(PATH, { ...SPRING, slug: "last" })).status, 303);
+  const refused = await owner.post(PATH, { ...SPRING, slug: "more" });
+  assert.equal(refused.status, 409);
+  assert.match(wordsOf(refused.text), /A workspace has at most 1,000 sales: remove the days of one first\./u);
+  assert.equal((await owner.post(`${PATH}/change`, { ...SPRING, slug: "last", skus: "" })).status, 303);
+
+  await service.database.query("delete from sale_event where shop_key = $1", [tenant.shopKey]);
+  await insert("array[repeat('x', 16 * 1024 * 1024 - 7)]", 1);
+  const wide = await owner.post(PATH, { ...SPRING, slug: "wide", skus: "JACKET-M" });
+  assert.equal(wide.status, 409);
+  assert.match(wordsOf(wide.text), /The sales of a workspace name at most 16 MiB of SKUs/u);
+  assert.equal((await owner.post(PATH, { ...SPRING, slug: "narrow", skus: "SHIRT-M" })).status, 303);
+});
+
 test("a report of a SKU or product links to the form with its SKUs", async () => {
   const tenant = await smallStore();
   const owner = await actAs(service, tenant);

@@ -1,7 +1,12 @@
 import { day as shownDay } from "../../console/format.ts";
 import { quoted, readOneOf } from "../input.ts";
 import { impossible, invalid } from "../refusal.ts";
-import { raiseDataVersion } from "../../store/queries/publish.ts";
+import {
+  measureSaleEvents,
+  MOST_SALE_EVENTS,
+  MOST_SALE_SKU_BYTES,
+  raiseDataVersion,
+} from "../../store/queries/publish.ts";
 import type { SaleEventRow } from "../../store/queries/report-figures.ts";
 import { deleteSaleEvent, findSaleEvent, listSaleEvents, putSaleEvent, unknownSkus } from "./queries.ts";
 import { defineAction, defineList, type ActionContext } from "../action.ts";
@@ -69,7 +74,9 @@ export const addSaleEvent = defineAction({
     const before = await findSaleEvent(connection, shopKey, event.slug);
     const isNew = await putSaleEvent(connection, shopKey, event);
     requireExpected(expects, isNew, event.slug);
+    // It locks the workspace: of two at the same time, the second counts the first.
     await raiseDataVersion(connection, shopKey);
+    await requireRoom(context, isNew);
     const overlaps = overlapsOf(event, await listSaleEvents(connection, shopKey));
     return {
       result: event,
@@ -159,6 +166,22 @@ async function requireSkus(
   const named = unknown.slice(0, MOST_NAMED).map(quoted).join(", ");
   const more = unknown.length > MOST_NAMED ? ` and ${unknown.length - MOST_NAMED} more` : "";
   throw impossible(`The catalogue of ${domain} has no sku ${named}${more}.`, "skus");
+}
+
+/** The limits of an import, which would be refused beyond them. */
+async function requireRoom({ connection, shopKey }: ActionContext, isNew: boolean): Promise<void> {
+  const { count, sku_bytes: skuBytes } = await measureSaleEvents(connection, shopKey);
+  if (isNew && count > MOST_SALE_EVENTS) {
+    throw impossible(
+      `A workspace has at most ${MOST_SALE_EVENTS.toLocaleString("en")} sales: remove the days of one first.`,
+    );
+  }
+  if (skuBytes > MOST_SALE_SKU_BYTES) {
+    throw impossible(
+      `The sales of a workspace name at most ${MOST_SALE_SKU_BYTES / 1024 ** 2} MiB of SKUs: one without any covers the whole store.`,
+      "skus",
+    );
+  }
 }
 
 function requireExpected(expects: "new" | "known" | null, isNew: boolean, slug: string): void {

@@ -28,6 +28,11 @@ export const removeSaleEvents = queryColumn<string, [shopKey: number, slugs: rea
   "delete from sale_event e where e.shop_key = $1 and e.slug = any($2) returning e.slug",
 );
 
+/** Of a workspace: every report lists its sale events, and their page compares each with all others. */
+export const MOST_SALE_EVENTS = 1000;
+/** Of the SKUs that they name: they are in memory at once. */
+export const MOST_SALE_SKU_BYTES = 16 * 1024 ** 2;
+
 /** How many sale events a workspace has, and the bytes of the SKUs that they name. Primary key of sale_event. */
 export const measureSaleEvents = requireRow<
   { count: number; sku_bytes: number },

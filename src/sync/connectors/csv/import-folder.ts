@@ -18,6 +18,8 @@ import {
   countKnownSkus,
   findNewestOrderDay,
   measureSaleEvents,
+  MOST_SALE_EVENTS,
+  MOST_SALE_SKU_BYTES,
   publishImport,
   putLabelSource,
   putSaleEvents,
@@ -185,11 +187,6 @@ async function applySaleEvents({ connection, shopKey, files }: FolderRun): Promi
   if (changed > 0) refuseManySaleEvents(files, await measureSaleEvents(connection, shopKey));
   return { changed, removed, skus };
 }
-
-/** Of a workspace: every report lists its sale events, and their page compares each with all others. */
-const MOST_SALE_EVENTS = 1000;
-/** Of the SKUs that they name: they are in memory at once. */
-const MOST_SALE_SKU_BYTES = 16 * 1024 ** 2;
 
 /** Throws ImportError for more sale events, or more SKUs in them, than a workspace may have. */
 function refuseManySaleEvents(
