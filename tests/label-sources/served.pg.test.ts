@@ -107,6 +107,30 @@ test("M10: matched labels are in the report's costs, unmatched ones in its unmat
   assert.deepEqual(rows, [{ data_as_of: new Date(AS_OF) }]);
 });
 
+test("a run that only rolls up months that waited for it raises the data version: cached answers are of the months before", async (context) => {
+  const { tenant, sync } = await openServed(context, "eur");
+  const { shopKey } = tenant;
+  const version = async (): Promise<number> => {
+    const { rows } = await service.database.query("select data_version from workspace where shop_key = $1", [
+      shopKey,
+    ]);
+    return Number((rows[0] as { data_version: string }).data_version);
+  };
+  await sync();
+  const before = await version();
+  assert.equal((await sync()).isChanged, false);
+  assert.equal(await version(), before);
+  // As an earlier version of the service leaves it during an upgrade.
+  await service.database.query(
+    "update cohort set has_day_money = null where shop_key = $1 and entity_kind = 'workspace'",
+    [shopKey],
+  );
+  assert.equal((await sync()).isChanged, true);
+  assert.equal(await version(), before + 1);
+  await sync();
+  assert.equal(await version(), before + 1);
+});
+
 test("M10: labels in another currency make the source unusable; the run says so, and afterwards doctor", async (context) => {
   const { tenant, sync } = await openServed(context, "usd");
   const outcome = await sync();

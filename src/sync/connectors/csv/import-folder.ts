@@ -131,7 +131,8 @@ async function applyFolder(
     },
   });
   const isChanged = changes + saleEvents.changed + saleEvents.removed > 0;
-  const dataVersion = await publish(run, isChanged);
+  // Months that waited since a migration are answered in another way from now on.
+  const dataVersion = await publish(run, isChanged || dirtyMonths.length > 0);
   const warnings = [
     ...staged.warnings,
     ...fileWarnings(files, "repeated_row", byFile(orders.tally.repeated)),

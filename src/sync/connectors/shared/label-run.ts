@@ -198,21 +198,22 @@ async function applyRecords(
   const { source, asOf } = end;
   await lockWorkspaceForRun(connection, shopKey);
   const before = await findConnection(connection, shopKey, source);
-  const { changes, labels } = (await hasWork(connection, shopKey, source))
+  const { changes, labels, dirtyMonths } = (await hasWork(connection, shopKey, source))
     ? await applyLabels(connection, context, source)
     : NOTHING;
   const totals = await countLabels(connection, shopKey, source, currencyCode);
   // Whether the source is usable is part of every answer, labels or not.
   const isFirst = (before?.last_synced_at ?? null) === null;
   const isOtherCurrency = before?.currency_code !== (totals.foreign_currency_code ?? currencyCode);
-  const isChanged = changes > 0 || isFirst || isOtherCurrency;
+  // Months that waited since a migration are answered in another way from now on.
+  const isChanged = changes + dirtyMonths.length > 0 || isFirst || isOtherCurrency;
   await publishLabelRun(connection, { shopKey, source, asOf, currencyCode, isChanged });
   await setCursor(connection, shopKey, source, end.cursor);
   await clearRecords(connection, shopKey, source);
   return { ...totals, read: labels.read, changed: changes, isChanged };
 }
 
-const NOTHING = { changes: 0, labels: { read: 0 } };
+const NOTHING = { changes: 0, labels: { read: 0 }, dirtyMonths: [] };
 
 async function applyLabels(connection: Connection, context: SyncContext, source: string) {
   const { shopKey, currencyCode } = context;
