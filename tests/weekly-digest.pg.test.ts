@@ -22,7 +22,7 @@ import { dataFigures } from "./support/page-figures.ts";
 import { createPerson, setRole } from "./support/people.ts";
 import type { Person } from "./support/people.ts";
 import { DEFAULT_RETENTION } from "./support/worker.ts";
-import { changeWorkspace, createTenant } from "./support/tenants.ts";
+import { changeWorkspace, createTenant, insertRows } from "./support/tenants.ts";
 import { before, use } from "./support/use.ts";
 
 /** The weekly digest: requested, confirmed, sent once a week, and stopped by its link. */
@@ -232,6 +232,55 @@ test("a month without sales has no return rate", async () => {
   assert.match(mailPart(digest, "text/html"), /– <small>nothing was sold<\/small>/u);
 });
 
+test("a digest counts all problems, and leads to those that it does not show", async () => {
+  const skus = ["A", "B", "C", "D", "E"];
+  const files = {
+    order_lines: skus.map((sku) => ({
+      order_id: sku,
+      line_id: "1",
+      ordered_at: "2026-05-03T10:00:00Z",
+      sku,
+      units: 8,
+    })),
+  };
+  const tenant = await createStore(demo.service, { asOf: "2026-07-15T00:00:00Z", files });
+  await insertRows(
+    demo.service.database,
+    "alert",
+    skus.map((sku) => ({
+      shop_key: tenant.shopKey,
+      alert_id: `spike-${sku}`,
+      event_key: `spike:sku:${sku}:2026-05`,
+      category: "return_rate_watchlist",
+      severity: "warning",
+      title: `Return rate of ${sku} jumped`,
+      metadata: {
+        kind: "month",
+        sku,
+        cohort_month: "2026-05",
+        sold_units: 8,
+        returned_units: 4,
+        return_rate: 0.5,
+        baseline_rate: 0.1,
+        episode_id: sku,
+        started_on: "2026-05-01",
+        state: "open",
+      },
+      created_at: "2026-07-15T00:00:00Z",
+    })),
+  );
+  await setRole(demo.service.database, tenant, viewer, "viewer");
+  await subscribe(viewer, { by: tenant });
+  await send(later(0));
+  const [digest = assert.fail()] = mail.mails;
+  assert.match(digest.text, /^Subject: Weekly digest of \S+: 5 problems\r$/mu);
+  const href = `${ORIGIN}/w/${tenant.shopDomain}/alerts?state=open`;
+  assert.ok(mailPart(digest, "text/plain").includes(`All 5 problems: ${href}`));
+  assert.ok(mailPart(digest, "text/html").includes(`<a href="${href}"`));
+  const member = await actAs(demo.service, tenant, "viewer");
+  assert.match((await member.get("")).text, /\/alerts\?state=open">All 5 problems<\/a>/u);
+});
+
 test("an unconfirmed address gets at most ten mails a day, and so do a member's addresses together", async () => {
   const saveAt = (minutes: number, address: string) =>
     ask(viewer, { address, now: new Date(NOW.getTime() + minutes * 61_000) });
@@ -263,6 +312,24 @@ test("members who give the same address can have at most ten mails a day sent to
   assert.equal(mail.mails.length, 11);
   const audit = JSON.stringify(await auditOf(demo.service, shop));
   assert.doesNotMatch(audit, /else\.example/u, "the audit names no address");
+});
+
+test("a member sees that their address refuses mail", async () => {
+  const member = await actAs(demo.service, shop, "viewer", "Refused Reader");
+  const put = (problem: string | null) =>
+    demo.service.database.query(
+      `insert into weekly_digest (shop_key, user_id, address, time_zone, asked_at, due_at, last_problem)
+       values ($1, $2, 'ada@shop.example', 'UTC', now(), null, $3)
+       on conflict (shop_key, user_id) do update set last_problem = $3`,
+      [shop.shopKey, member.userId, problem],
+    );
+  await put(null);
+  assert.match((await member.get("/settings/notices")).text, /ada@shop\.example is not confirmed yet/u);
+  await put("Not sent: The mail server refused the recipient or the message (550 no).");
+  const { text } = await member.get("/settings/notices");
+  assert.match(text, /Nothing is sent to ada@shop\.example any more: save the digest again/u);
+  assert.match(text, /The mail server refused the recipient/u);
+  assert.doesNotMatch(text, /not confirmed yet/u);
 });
 
 test("a link is valid only for its purpose, member and workspace, and not for a removed member", async () => {

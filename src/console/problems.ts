@@ -33,14 +33,18 @@ const SELECTORS = ["sku", "product_gid", "product_group_type", "product_group_ke
 type Scope = { isOwn?: (facts: Facts) => boolean; most?: number };
 type Facts = Readonly<Record<string, unknown>>;
 
-/** The problems of `alerts`, which are open, one per product, most excess cost first. */
+/**
+ * The problems of `alerts`, which are open, one per product, most excess cost first; `others`: how many more there are, each entity
+ * whose product is not loaded as one.
+ */
 export async function readProblems(
   call: PageCall,
   alerts: Alerts,
   year: Year,
   { isOwn = () => true, most = MOST_CANDIDATES }: Scope = {},
-): Promise<Problem[]> {
-  const found = candidatesOf(alerts, isOwn).slice(0, most);
+): Promise<{ problems: Problem[]; others: number }> {
+  const candidates = candidatesOf(alerts, isOwn);
+  const found = candidates.slice(0, most);
   const named = await Promise.all(
     found.map(async (each, index) => {
       const breakdownBy = each.selector["product_group_type"] ?? "product";
@@ -52,7 +56,7 @@ export async function readProblems(
   const byExcess = named.toSorted((one, other) => excessOf(other) - excessOf(one));
   const byProduct = Map.groupBy(byExcess, productOf);
   const shown = [...byProduct.values()].map(([first]) => first).slice(0, SHOWN) as (typeof named)[number][];
-  return Promise.all(
+  const problems = await Promise.all(
     shown.map(async (each) => {
       const months = monthsSince(each, year);
       const name = each.named.name.replace("_product", "");
@@ -65,6 +69,7 @@ export async function readProblems(
       return { ...each, report, fit };
     }),
   );
+  return { problems, others: byProduct.size - shown.length + candidates.length - found.length };
 }
 
 function monthsSince({ since }: Candidate, year: Year) {

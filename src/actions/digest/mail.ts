@@ -26,7 +26,8 @@ export function digestMail(
   stopAddress: string,
 ): Mail {
   const at = (path: string): string => `${call.origin}${path}`;
-  const { report, problems, alerts } = shown;
+  const { report, problems, others, alerts } = shown;
+  const all = problems.length + others;
   const parts = {
     title: `Weekly digest of ${name}`,
     asOf: html`${billingEndsAt !== null && `${billingEndText(billingEndsAt)} `}Orders of ${monthRange(report)}, as of ${figure(report, "meta/data_as_of", instant)}. A unit counts
@@ -35,6 +36,10 @@ export function digestMail(
       const { href, ...card } = problemParts(problem, alerts, call);
       return { ...card, address: at(href) };
     }),
+    others:
+      others === 0
+        ? null
+        : { text: `All ${all} problems`, address: at(call.href("/alerts", { state: "open" })) },
     tiles: summaryTiles(shown, call),
     compared: notCompared(shown, call),
     months: monthsOf(shown),
@@ -42,7 +47,7 @@ export function digestMail(
     why: `You get this e-mail because you turned on the weekly digest of ${name}.`,
     stopAddress,
   };
-  const found = problems.length === 1 ? "1 problem" : `${problems.length || "no"} problems`;
+  const found = all === 1 ? "1 problem" : `${all || "no"} problems`;
   return {
     subject: `${parts.title}: ${found}`,
     text: `${textBody(parts)}\n`,
@@ -59,6 +64,8 @@ type Parts = {
   cards: (Pick<ReturnType<typeof problemParts>, "name" | "detail" | "what" | "course"> & {
     address: string;
   })[];
+  /** Where all are, if there are more; null = they are the cards. */
+  others: { text: string; address: string } | null;
   tiles: Tile[];
   compared: Html | null;
   months: ReturnType<typeof monthsOf>;
@@ -67,7 +74,18 @@ type Parts = {
   stopAddress: string;
 };
 
-function htmlBody({ title, asOf, cards, tiles, compared, months, overview, why, stopAddress }: Parts): Html {
+function htmlBody({
+  title,
+  asOf,
+  cards,
+  others,
+  tiles,
+  compared,
+  months,
+  overview,
+  why,
+  stopAddress,
+}: Parts): Html {
   return html`<h1 style="margin:0 0 8px;font-size:22px;line-height:28px">${title}</h1>
     <p style="margin:0 0 24px;font-size:14px;line-height:20px;color:#555b66">${asOf}</p>
     <h2 style="margin:0 0 8px;font-size:17px;line-height:24px">Problems</h2>
@@ -88,6 +106,7 @@ function htmlBody({ title, asOf, cards, tiles, compared, months, overview, why, 
               </table>`,
           )
     }
+    ${others !== null && html`<p style="margin:0;font-size:15px"><a href="${others.address}" style="color:#1d4f91">${others.text}</a></p>`}
     <h2 style="margin:24px 0 8px;font-size:17px;line-height:24px">Key figures</h2>
     <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">
       ${[tiles.slice(0, 2), tiles.slice(2)].map(
@@ -139,6 +158,7 @@ function textBody({
   title,
   asOf,
   cards,
+  others,
   tiles,
   compared,
   months,
@@ -156,6 +176,7 @@ function textBody({
           (card) =>
             `${card.name} (${card.detail})\n${plain(card.what)}\n${plain(card.course)}\n${card.address}`,
         )),
+    ...(others === null ? [] : [`${others.text}: ${others.address}`]),
     "KEY FIGURES",
     tiles
       .map(({ label, value, change, notes }) =>

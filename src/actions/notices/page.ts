@@ -46,19 +46,17 @@ function digestPart({ digest, reason }: ShownDigest, call: PageCall): Html {
     ${formFor(call, stopDigest, { variant: "quiet", isOffered: digest !== null })}`;
 }
 
-function stateText({
-  address,
-  time_zone: zone,
-  due_at: dueAt,
-  last_sent_at: sentAt,
-  last_problem: problem,
-}: DigestRow): string {
-  const state =
-    dueAt === null
-      ? `The address ${address} is not confirmed yet: open the link in the e-mail that was sent to it.`
-      : `${sentence(address, zone)} Next: ${isoInstant(dueAt)}.`;
+function stateText(digest: DigestRow): string {
+  const { last_sent_at: sentAt, last_problem: problem } = digest;
   const sent = sentAt === null ? "" : ` Last sent: ${isoInstant(sentAt)}.`;
-  return `${state}${sent}${problem === null ? "" : ` ${problem}`}`;
+  return `${sendingText(digest)}${sent}${problem === null ? "" : ` ${problem}`}`;
+}
+
+function sendingText({ address, time_zone: zone, due_at: dueAt, last_problem: problem }: DigestRow): string {
+  if (dueAt !== null) return `${sentence(address, zone)} Next: ${isoInstant(dueAt)}.`;
+  if (problem === null)
+    return `The address ${address} is not confirmed yet: open the link in the e-mail that was sent to it.`;
+  return `Nothing is sent to ${address} any more: save the digest again to confirm the address once more.`;
 }
 
 const PATH = "/settings/notices";

@@ -64,6 +64,8 @@ export type OverviewData = TileAnswers & {
   liability: Report | null;
   alerts: Alerts;
   problems: readonly Problem[];
+  /** How many more problems there are. */
+  others: number;
 };
 /** null = no month is complete yet. */
 type PageData = { shown: OverviewData | null; setup: Setup | null };
@@ -102,19 +104,19 @@ export async function readOverview(call: PageCall, isMail = false): Promise<Over
   if (range === null) return null;
   const state = { ...pick(call.query, STATE_NAMES), ...range };
   const own = call.read("report", "report", state);
-  const [report, liability, trend, before, [alerts, problems]] = await Promise.all([
+  const [report, liability, trend, before, found] = await Promise.all([
     own,
     isMail ? null : readLiability(call, state, year),
     readTrend(call, state, year),
     own.then((answer) => readBefore(call, state, answer)),
     readAlerts(call, year),
   ]);
-  return { months, report, liability, trend, before, alerts, problems };
+  return { months, report, liability, trend, before, ...found };
 }
 
 async function readAlerts(call: PageCall, year: NewestMonths) {
   const alerts = await call.read("alerts", "alerts", { state: "open", limit: ALERTS_READ });
-  return [alerts, await readProblems(call, alerts, year)] as const;
+  return { alerts, ...(await readProblems(call, alerts, year)) };
 }
 
 function bar(call: PageCall, months: ShownMonths, csv: Html | null = null): Html {
@@ -132,12 +134,13 @@ function bar(call: PageCall, months: ShownMonths, csv: Html | null = null): Html
 }
 
 function fullView(shown: OverviewData, list: Html | null, call: PageCall): View {
-  const { report, trend, months, alerts, problems } = shown;
+  const { report, trend, months, alerts, problems, others } = shown;
   return {
     title: "Overview",
     body: html`${bar(call, months, barCsv(call, PATH, "trend-trend"))}
       <h1>Overview</h1>
       ${problemCards(problems, alerts, call)}
+      ${others > 0 && html`<p><a href="${call.href("/alerts", { state: "open" })}">All ${problems.length + others} problems</a></p>`}
       <p class="lead">
         Orders of ${monthRange(report)}. A unit counts as returned when it came back within
         ${windowText(report)}.

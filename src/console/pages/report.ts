@@ -165,7 +165,7 @@ async function readTab(
   }
   const isOwn = isAbout(trend);
   const marks = [...saleMarks(trend), ...problemMarks(history, isOwn)];
-  const problems = await readProblems(call, alerts, newest, { isOwn, most: 1 });
+  const { problems } = await readProblems(call, alerts, newest, { isOwn, most: 1 });
   const usual = problems.length === 0 ? await readUsual(call, state, trend) : null;
   return { ...shown, problems, marks, usual };
 }
