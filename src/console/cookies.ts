@@ -24,8 +24,6 @@ const LIFETIME_SECONDS = 600;
 /** Ends the address of a form that was sent: its page is the target, since the form itself is no page. */
 export const SENT = "#sent";
 
-export type TargetCookie = ReturnType<typeof createTargetCookie>;
-
 /** The cookie that keeps path and query of the requested page until the person has signed in; null = it is no page of the console. */
 export function createTargetCookie(isSecure: boolean) {
   const { read, write, clear } = createCookie("returns-target", isSecure, LIFETIME_SECONDS);
@@ -39,8 +37,6 @@ export function createTargetCookie(isSecure: boolean) {
     clear,
   };
 }
-
-export type FlowCookie = ReturnType<typeof createFlowCookie>;
 
 /** The cookie that binds a sign-in at the identity provider to the browser that started it; null: none, not ours, or too old. */
 export function createFlowCookie(isSecure: boolean, key: Buffer) {

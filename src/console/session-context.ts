@@ -12,7 +12,7 @@ import { noteRefusal } from "../http/request-log.ts";
 import { CONSOLE_ASSETS, layout } from "./layout.ts";
 import type { Cookie } from "../http/cookie.ts";
 import { formOf } from "./form-scope.ts";
-import type { FlowCookie, TargetCookie } from "./cookies.ts";
+import type { createFlowCookie, createTargetCookie } from "./cookies.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { actorOf, withQuery } from "./page-call.ts";
 import { signInPage } from "./session-pages.ts";
@@ -49,9 +49,9 @@ export type SessionContext = SessionOptions & {
   /** As a Set-Cookie header. */
   writeSession: (session: string) => string;
   done: Cookie;
-  flow: FlowCookie;
+  flow: ReturnType<typeof createFlowCookie>;
   /** The page that is shown after a sign-in. */
-  target: TargetCookie;
+  target: ReturnType<typeof createTargetCookie>;
   /** Of forms of people, outside workspaces. */
   admitsForm: MinuteLimit;
 };

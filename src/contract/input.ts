@@ -103,14 +103,10 @@ function noteRefusal(problems: Problems, refusals: ReadonlyMap<string, string>, 
   return true;
 }
 
-/** A tool accepts only the listed values where REST accepts any text: a model corrects a refusal, but trusts an empty list. */
-function forSurface(schema: ParameterSchema, { surface }: Vocabulary): ParameterSchema {
-  const values = surface === "mcp" ? schema["x-tool-enum"] : undefined;
-  return values === undefined ? schema : { type: "string", enum: values };
-}
-
 function compileParameter({ name, isRequired, ...parameter }: Parameter, words: Vocabulary): ParameterReader {
-  const schema = forSurface(parameter.schema, words);
+  // A tool accepts only the listed values where REST accepts any text: a model corrects a refusal, but trusts an empty list.
+  const values = words.surface === "mcp" ? parameter.schema["x-tool-enum"] : undefined;
+  const schema: ParameterSchema = values === undefined ? parameter.schema : { type: "string", enum: values };
   const decode = decoderOf(schema);
   const allowed = `${name} must be ${allowedText(schema)}`;
   const isNumber = schema.type === "integer" || schema.type === "number";

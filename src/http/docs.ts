@@ -35,8 +35,6 @@ type Operation = {
   operationId: string;
   summary: string;
   description: string;
-  tags: string[];
-  security: { bearerAuth: string[] }[];
   parameters?: Parameter[];
   requestBody?: { content: Record<string, Example> };
   responses: Record<string, Answer>;
@@ -367,8 +365,9 @@ export function createDocs({ hasConsole, clientPackage }: DocsOptions) {
     routeGroups: [
       ...documents.map(({ path, type, make, policy = PAGE_POLICY }) => {
         const body = once(() => Buffer.from(make() as string));
-        const headers = { "Content-Security-Policy": policy };
-        return route(path, (reply) => reply.type(type).headers(headers).send(body()));
+        return route(path, (reply) =>
+          reply.type(type).header("Content-Security-Policy", policy).send(body()),
+        );
       }),
       ...DOCS_ASSETS.map(assetRoute),
       // Addresses that people type. The redirect of the root is temporary, because its target may change.
