@@ -8,7 +8,7 @@ import { connectionHealth } from "../src/store/queries/worker-health.ts";
 import { SourceFailed, type Connector, type SyncOutcome } from "../src/sync/connector.ts";
 import { startWorker } from "../src/worker/worker.ts";
 import { runCommand } from "./support/command.ts";
-import { openControlDatabase, openWatching } from "./support/control.ts";
+import { openControlDatabase, openObserver } from "./support/control.ts";
 import { pageConnector, startPageSource, type PageSource } from "./support/page-source.ts";
 import { connect, connectedShop, eventually, runNext, withWorker, workerOptions } from "./support/worker.ts";
 import { serviceEnvironment } from "./support/service.ts";
@@ -16,7 +16,7 @@ import { before, use } from "./support/use.ts";
 
 const control = use(openControlDatabase);
 /** For the test's own queries: the workers' connections are killed here. */
-const watching = use(() => openWatching(control));
+const observer = use(() => openObserver(control));
 let pages: PageSource;
 before(async () => {
   pages = await startPageSource();
@@ -35,15 +35,15 @@ const ask = (shopKey: number, kind: SyncKind, source = "shopify") =>
   requestRun(control.database, { shopKey, source, kind, requestedBy: "operator" });
 /** Oldest first. */
 const runsOf = async (shopKey: number, source = "shopify"): Promise<RunRow[]> =>
-  (await listRuns(watching, { shopKey, source, limit: 1000 })).toReversed();
+  (await listRuns(observer, { shopKey, source, limit: 1000 })).toReversed();
 const requestsOf = async (shopKey: number): Promise<string[]> => {
   const text = "select kind from sync_request where shop_key = $1 order by kind";
-  const rows = await watching.rows<{ kind: string }>({ name: "test_requests", text }, [shopKey]);
+  const rows = await observer.rows<{ kind: string }>({ name: "test_requests", text }, [shopKey]);
   return rows.map((row) => row.kind);
 };
 const readinessOf = async (shopKey: number): Promise<string> => {
   const text = "select readiness from workspace where shop_key = $1";
-  const rows = await watching.rows<{ readiness: string }>({ name: "test_readiness", text }, [shopKey]);
+  const rows = await observer.rows<{ readiness: string }>({ name: "test_readiness", text }, [shopKey]);
   return rows[0]?.readiness ?? "";
 };
 const isIdle = async (shopKey: number): Promise<boolean> =>
@@ -303,7 +303,7 @@ test("a worker whose connections are killed repeatedly keeps working, and comple
 /** As `doctor` counts them. */
 async function interruptedRunsOf(domain: string): Promise<number> {
   const limits = { staleSince: new Date(0), interruptedRuns: 1, most: 1000 };
-  const rows = await connectionHealth(watching, limits);
+  const rows = await connectionHealth(observer, limits);
   return rows.find((row) => row.shop_domain === domain)?.interrupted_runs ?? 0;
 }
 
@@ -311,7 +311,7 @@ async function interruptedRunsOf(domain: string): Promise<number> {
 async function killConnections(): Promise<void> {
   const text = `select pg_terminate_backend(pid, 60000) from pg_stat_activity
                  where datname = current_database() and application_name like 'returns-%'`;
-  await watching.rows({ name: "test_kill", text }, []);
+  await observer.rows({ name: "test_kill", text }, []);
 }
 
 test("runs without changes are counted by day; failures, runs with changes and the newest keep a row", async () => {
@@ -350,7 +350,7 @@ test("runs without changes are counted by day; failures, runs with changes and t
     ["succeeded", 0, 1],
     ["succeeded", 0, 0],
   ]);
-  const days = await listQuietRuns(watching, { shopKey, source: "shopify", limit: 10 });
+  const days = await listQuietRuns(observer, { shopKey, source: "shopify", limit: 10 });
   assert.equal(
     days.reduce((sum, { runs }) => sum + runs, 0) + kept.length,
     statuses.length,

@@ -9,7 +9,7 @@ import { listRuns, type RunRow } from "../src/actions/sources/queries.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { endAbandonedRun, startDueRun } from "../src/sync/run-record.ts";
 import { startWorkerProcess } from "./support/command.ts";
-import { openControlDatabase, openWatching } from "./support/control.ts";
+import { openControlDatabase, openObserver } from "./support/control.ts";
 import { startFaultProxy } from "./support/fault-proxy.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { execute } from "./support/server.ts";
@@ -26,7 +26,7 @@ import { use } from "./support/use.ts";
 /** How other workers take over from one that ends at any moment. */
 
 const control = use(openControlDatabase);
-const watching = use(() => openWatching(control));
+const observer = use(() => openObserver(control));
 const pages = use(startPageSource);
 
 const logs: string[] = [];
@@ -35,7 +35,7 @@ const ask = (shopKey: number) =>
   requestRun(control.database, { shopKey, source: "shopify", kind: "incremental", requestedBy: "operator" });
 /** Oldest first. */
 const runsOf = async (shopKey: number): Promise<RunRow[]> =>
-  (await listRuns(watching, { shopKey, source: "shopify", limit: 100 })).toReversed();
+  (await listRuns(observer, { shopKey, source: "shopify", limit: 100 })).toReversed();
 const outcomes = async (shopKey: number): Promise<string[]> =>
   (await runsOf(shopKey)).map(({ status, attempt }) => `${status} ${attempt}`);
 const succeeded = async (shopKey: number): Promise<void> => {
@@ -79,7 +79,7 @@ test("the run of a living worker is not taken over; if it is killed, another con
   });
   assert.deepEqual(await outcomes(shopKey), ["interrupted 1", "succeeded 2"]);
   const limits = { staleSince: new Date(0), interruptedRuns: 1, most: 1000 };
-  const counted = (await connectionHealth(watching, limits)).map((row) => row.interrupted_runs);
+  const counted = (await connectionHealth(observer, limits)).map((row) => row.interrupted_runs);
   assert.deepEqual(counted, [1], "an operator learns of it");
 });
 

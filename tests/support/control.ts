@@ -55,8 +55,8 @@ export async function openControlDatabase(
   };
 }
 
-/** Connections for looking on, while those of workers are killed. */
-export function openWatching({ url }: Pick<ControlDatabase, "url">) {
-  const database = openConnections(url, { maxConnections: 2, applicationName: "test-watching" });
+/** Connections that stay while those of workers are killed. */
+export function openObserver({ url }: Pick<ControlDatabase, "url">) {
+  const database = openConnections(url, { maxConnections: 2, applicationName: "test-observer" });
   return { ...database, stop: () => database.close() };
 }
