@@ -126,7 +126,7 @@ const OPTIONS = {
     "PUBLIC_URL",
     rootAddress,
     null,
-    "`https://…` where shops and browsers reach this service: webhooks, connecting by approval, the console, and the sign-in of MCP clients, which also takes `http://localhost:…` here.",
+    "`https://…` where shops and browsers reach this service: for webhooks, connecting by approval, the console, and the sign-in of MCP clients. For that sign-in on one machine, `http://localhost:…` is enough.",
   ),
   trustedProxies: option(
     "TRUSTED_PROXIES",

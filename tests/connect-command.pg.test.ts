@@ -126,7 +126,7 @@ test("connecting again keeps the options and registers no webhook twice", async 
   const words = shopify("lamps.example", ...tokenFile(simulator.token), "--condition-option", "State");
   const outcome = await run(words, { PUBLIC_URL: "https://returns.example" });
   assert.equal(outcome.code, 0, outcome.stderr);
-  assert.match(outcome.stderr, /"runs" shows the progress/u);
+  assert.match(outcome.stderr, /\.\/returns runs shows the progress/u);
   const [connection] = await connections();
   assert.equal(connection?.settings["familyTagPrefix"], "family:");
   assert.equal(connection?.settings["conditionOption"], "State");

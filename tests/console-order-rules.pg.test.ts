@@ -123,7 +123,7 @@ test("the command shows the rules, says what others would change, and saves them
   assert.equal(saved.code, 0, saved.stderr);
   assert.match(
     saved.stderr,
-    /2025-05 to 2026-04 have a return rate of 0, 0 of 8 units, 1 orders left out; with these rules .* 0 of 8 units, 1 orders/u,
+    /Return rate of 2025-05 to 2026-04: 0 \(0 of 8 units\), orders left out: 1\. With these rules: 0 \(0 of 8 units\), orders left out: 1\./u,
   );
   await applyRules(service.installation.database, tenant.shopKey);
   assert.equal(await soldUnits(), 8);

@@ -174,6 +174,6 @@ test("a plan of SHOPIFY_PLANS must exist before a worker starts", async () => {
   const { database } = service.installation;
   await requirePlan(database, "growth");
   await assert.rejects(requirePlan(database, "gold", "SHOPIFY_PLANS: "), {
-    message: 'SHOPIFY_PLANS: There is no plan "gold"; "plan list" shows all plans.',
+    message: 'SHOPIFY_PLANS: There is no plan "gold"; ./returns plan list shows all plans.',
   });
 });

@@ -287,7 +287,7 @@ test("an unconfirmed address gets at most ten mails a day, and so do a member's 
   for (let save = 0; save < 10; save++)
     await saveAt(save, save < 5 ? "ada@shop.example" : `${save}@shop.example`);
   for (const address of ["ada@shop.example", "new@shop.example"])
-    await assert.rejects(saveAt(10, address), /10 times within a day: no further confirmation mail/u);
+    await assert.rejects(saveAt(10, address), /10 times within a day: no more confirmation e-mails/u);
   assert.equal(mail.mails.length, 10);
   const earlier = linkIn(mailPart(mail.mails[0] as Mail, "text/plain"));
   assert.match((await press(earlier)).text, /no longer valid/u, "nobody confirms another's address with it");

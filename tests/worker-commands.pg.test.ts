@@ -134,7 +134,7 @@ test("sync --cancel-backfill cancels a backfill that keeps failing, if the sourc
   assert.deepEqual([early.code, early.stdout], [1, ""]);
   assert.match(
     early.stderr,
-    /^Nothing has been read from shopify yet: its first sync is a backfill, or it is disconnected\.$/mu,
+    /^Nothing has been read from shopify yet, so its first sync has to be a backfill\.$/mu,
   );
   // Longer than the command's polling interval, so that it sees each failed attempt.
   await withWorker({ ...options(), firstRetryMs: 2500 }, async () => {

@@ -49,7 +49,7 @@ export const USER: CommandGroup = {
         "--new": createUser.input.new.hint ?? "",
         "--workspace <domain>": "also make the person an owner of this workspace",
         "--email <address>": EMAIL_HELP,
-        "--recover": "the link ends the passkeys and sign-ins that the person has, when it is used",
+        "--recover": "when the link is used, it ends the person's passkeys and sessions",
       },
       examples: ["./returns user link", 'open "$(./returns user link --name NAME --workspace shop.example)"'],
       run: async (session: CommandSession, { name, new: isNew, workspace, recover, email }: LinkOptions) => {
@@ -146,8 +146,10 @@ export const MEMBER: CommandGroup = {
         { role, new: isNew, email }: { role: string; new?: true; email?: string },
       ) => {
         const person = isNew ? null : await personMeant(session, named);
-        if (person === null) await perform(session, inviteMember, textInput({ name: named, role, email }));
-        else await perform(session, addMember, textInput({ person: person.user_id, role }));
+        const given = textInput({ name: named, person: person?.user_id, role, email });
+        const subject = (name: string) => (name === "name" ? "<person>" : `--${name}`);
+        if (person === null) await perform(session, inviteMember, { ...given, subject });
+        else await perform(session, addMember, { ...given, subject });
       },
     },
     commandOf(setMemberRole, { name: "role", words: ["person", "role"], person: memberMeant }),

@@ -97,7 +97,7 @@ async function query(
     throw invalid(
       endpoint === exportReport
         ? 'export-report answers CSV; the same figures as JSON are "query report --json".'
-        : `${endpoint.name} answers a file, not JSON.`,
+        : `${endpoint.name} returns a file, not JSON.`,
     );
   }
   if (terminal.isJson && options.csv === true) throw invalid("Give --json or --csv, not both.");

@@ -260,7 +260,9 @@ async function connectWithKey(
   const { notes, ...fields } = result;
   terminal.printFields(fields, result);
   for (const note of notes) terminal.hint(note);
-  terminal.hint('A worker syncs it now, in "serve" or as "worker"; "runs" shows the progress.');
+  terminal.hint(
+    "A worker, ./returns serve or ./returns worker, syncs it now; ./returns runs shows the progress.",
+  );
 }
 
 async function printLink(

@@ -29,10 +29,10 @@ import type { CommandGroup, CommandSession } from "./command.ts";
 function previewText({ startMonth, endMonth, now, saved, isWhole }: RulesPreview): string {
   const side = ({ returnRate, soldUnits, returnedUnits, leftOutOrders }: RulesFigures): string => {
     const leftOut = Object.values(leftOutOrders).reduce((sum, orders) => sum + orders, 0);
-    return `a return rate of ${returnRate}, ${returnedUnits} of ${soldUnits} units, ${leftOut} orders left out`;
+    return `${returnRate} (${returnedUnits} of ${soldUnits} units), orders left out: ${leftOut}`;
   };
   const part = isWhole ? "" : " (of the first 20,000 affected orders)";
-  return `${startMonth} to ${endMonth} have ${side(now)}; with these rules${part} ${side(saved)}.`;
+  return `Return rate of ${startMonth} to ${endMonth}: ${side(now)}. With these rules${part}: ${side(saved)}.`;
 }
 
 /** The rules with the values that each may have. */
@@ -91,7 +91,7 @@ export const WORKSPACE: CommandGroup = {
     }),
     {
       name: "rules",
-      summary: "Show which orders count, or change it after showing what that changes.",
+      summary: "Show which orders count, or change the rules after a preview.",
       arguments: { "[key=value...]": `rules: ${RULE_FORMS.join(", ")}` },
       forWorkspace: true,
       confirms: true,
@@ -141,7 +141,7 @@ export const WORKSPACE: CommandGroup = {
         for (const { name, user_id: id } of known) terminal.hint(`${name} (${id}) is known there.`);
         for (const { name, user_id: id } of invited) {
           terminal.hint(
-            `${name} (${id}) is new there and needs a link: run ./returns user link ${id} there.`,
+            `${name} (${id}) is new there and needs a link: run ./returns user link --name ${id} there.`,
           );
         }
       },
@@ -157,7 +157,7 @@ export const WORKSPACE: CommandGroup = {
         "--range": "those of SHOP_KEY_RANGE, in place of those of workspaces that moved here",
       },
       examples: [
-        "./returns workspace map nginx http://10.0.0.2:8080",
+        "./returns workspace map nginx 10.0.0.2:8080",
         "./returns workspace map caddy 10.0.0.2:8080 --range",
       ],
       run: async ({ database, terminal }, format: string, address: string, options: { range?: true }) => {

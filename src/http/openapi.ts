@@ -87,7 +87,7 @@ const DESCRIPTION = [
 ].join("\n\n");
 
 const SELECTOR_TEXT =
-  "**Selector.** Give one family at most: `sku`, or `product_gid` (or an alias of it), or `product_group_type` together " +
+  "**Selector.** Give at most one: `sku`, or `product_gid` (or an alias of it), or `product_group_type` together " +
   "with `product_group_key`; none means the whole workspace. Take them from `/api/v1/entities`. A name that this " +
   "workspace never had is a 400.";
 const MONTHS_TEXT =
@@ -284,7 +284,7 @@ const REFUSALS: readonly { code: ErrorCode; when: string; headers: readonly stri
   },
   {
     code: "not_ready",
-    when: "the workspace is installing, reconnecting, backfilling or scheduled for erasure; retry after the next sync. Not counted.",
+    when: "the workspace is installing, reconnecting, backfilling, moving or scheduled for erasure; retry after the next sync. Not counted.",
     headers: QUOTA,
   },
   {

@@ -230,7 +230,7 @@ export const testEndpoint = defineAction({
     const mail = { action: "notify.test", actor: null, address };
     if (kind === "email" && (await countMails(connection, shopKey, mail)) >= MOST_MAILS_PER_DAY)
       throw impossible(
-        `${MOST_MAILS_PER_DAY} test messages were sent to this address within a day: no further one is sent before tomorrow.`,
+        `${MOST_MAILS_PER_DAY} test messages were sent to this address within a day: no more are sent before tomorrow.`,
       );
     const hasWorker = (await seesWorkers(connection)) && (await countWorkers(connection)) > 0;
     if (hasWorker) {

@@ -174,9 +174,14 @@ function changesOf({ detail, before, concerned_name: person }: AuditRow): AuditC
     .map((name) => {
       const after = name in detail ? valueText(detail[name]) : null;
       const earlier = before !== null && name in before ? valueText(before[name]) : null;
-      return { name: name.replaceAll("_", " "), before: earlier === after ? null : earlier, after };
+      return { name: wordsOf(name), before: earlier === after ? null : earlier, after };
     });
   return [...concerned, ...others];
+}
+
+/** Settings of sources have names such as connectedAt, others such as expires_at. */
+function wordsOf(name: string): string {
+  return name.replaceAll(/_|(?=[A-Z])/gu, " ").toLowerCase();
 }
 
 /** "none" stands for null and for an empty list. */

@@ -85,6 +85,9 @@ function refuseAtFields(error: unknown): never {
   throw isOfFields ? invalidParameters(error.problems) : error;
 }
 
+/** Rights to read, which the audit does not record. */
+const READS = /\.read(?:_all)?$/u;
+
 const NO_PERSON = [
   ["operator", "Operator"],
   ["merchant", "Merchant"],
@@ -98,7 +101,9 @@ function form(call: PageCall, people: Data["people"]): Html {
     ...people.map(({ actor, name }) => [actor, name] as const),
     ...NO_PERSON,
   ] as const;
-  const words = Object.entries(AUDIT_WORDS).toSorted(([, one], [, other]) => (one < other ? -1 : 1));
+  const words = Object.entries(AUDIT_WORDS)
+    .filter(([name]) => !READS.test(name))
+    .toSorted(([, one], [, other]) => (one < other ? -1 : 1));
   const actions = [["", "everything"], ...words] as const;
   return filterForm(call, PATH, {}, [
     selectField("who", "Who", query["who"] ?? "", who),

@@ -66,12 +66,12 @@ export const setDigest = defineAction({
       return { result: { confirmed: true }, done: `Saved. ${sentence(address, timeZone)}`, audit };
     }
     if (before !== null && now.getTime() - before.asked_at.getTime() < MAIL_PAUSE_MS)
-      throw impossible("A confirmation mail was sent just now: wait a minute.");
+      throw impossible("A confirmation e-mail was sent just now: wait a minute.");
     const mail = { action: "digest.set", actor: context.actor.name, address: addressHash };
     if ((await countMails(connection, shopKey, mail)) >= MOST_MAILS_PER_DAY) {
       const often = `${MOST_MAILS_PER_DAY} times within a day`;
       throw impossible(
-        `You have saved this digest, or members have named this address, ${often}: no further confirmation mail is sent before tomorrow.`,
+        `You have saved this digest, or members have named this address, ${often}: no more confirmation e-mails are sent before tomorrow.`,
       );
     }
     await putDigest(connection, shopKey, userId, {
@@ -88,7 +88,7 @@ export const setDigest = defineAction({
       next: async () => {
         const outcome = await sendMail(message, smtp);
         if (outcome.status !== "delivered")
-          throw impossible(`The confirmation mail was not sent. ${outcome.problem}`);
+          throw impossible(`The confirmation e-mail was not sent. ${outcome.problem}`);
         return {
           result: { confirmed: false },
           done: `An e-mail was sent to ${address}: open its link and press the button. Nothing else is sent before that.`,
@@ -178,7 +178,7 @@ async function askingMessage(
 
 export const DIGEST_PATH = "/digest";
 
-/** A link of the weekly digest, for one member of one workspace. `askedAt`: time of the confirmation mail, in milliseconds. */
+/** A link of the weekly digest, for one member of one workspace. `askedAt`: time of the confirmation e-mail, in milliseconds. */
 export type DigestLink = { purpose: "confirm" | "stop"; shopKey: number; userId: string; askedAt: number };
 
 const PAYLOAD = /^(confirm|stop)\.(\d{1,16})\.([0-9a-f-]{36})\.(\d{1,16})$/u;

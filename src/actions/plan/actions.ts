@@ -134,7 +134,7 @@ export const PLAN_ACTIONS = [requestPlan, cancelPlanRequest, setPlan] as const;
 /** Throws a `Refusal` when there is no such plan, which begins with `where`. */
 export async function requirePlan(database: Queryable, planKey: string, where = ""): Promise<void> {
   if ((await findPlan(database, planKey)) !== null) return;
-  throw impossible(`${where}There is no plan ${quoted(planKey)}; "plan list" shows all plans.`);
+  throw impossible(`${where}There is no plan ${quoted(planKey)}; ./returns plan list shows all plans.`);
 }
 
 function detailOf({ plan, reason }: PlanRequestRow) {

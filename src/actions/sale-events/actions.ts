@@ -36,7 +36,7 @@ export const saleEventList = defineList<SaleEventRow>({
 export const addSaleEvent = defineAction({
   name: "sale_event.add",
   title: "Add sale days",
-  about: "Add the days of a sale, or replace those with that slug.",
+  about: "Add the days of a sale, or replace those of the sale with that slug.",
   past: "Added or changed sale days",
   least: "admin",
   input: {

@@ -85,9 +85,7 @@ export const cancelBackfill = defineAction({
   run: async ({ connection, workspace, shopKey, domain }, { source: name }) => {
     const found = await requireConnection(connection, workspace, name);
     if (found.last_synced_at === null) {
-      throw impossible(
-        `Nothing has been read from ${name} yet: its first sync is a backfill, or it is disconnected.`,
-      );
+      throw impossible(`Nothing has been read from ${name} yet, so its first sync has to be a backfill.`);
     }
     const wasRequested = await dropRequests(connection, shopKey, name, "backfill");
     return {
@@ -116,7 +114,7 @@ export const disconnectSource = defineAction({
     const found = await findConnection(connection, shopKey, name);
     if (found === null) {
       throw impossible(
-        `The workspace ${domain} is not connected to ${quoted(name)}; "connections" shows its sources.`,
+        `The workspace ${domain} is not connected to ${quoted(name)}; ./returns connections shows its sources.`,
       );
     }
     const { last_synced_at: syncedAt, settings, status } = found;

@@ -455,8 +455,8 @@ function byApproval(data: ConnectData, call: PageCall): Html {
     return html`<section><h2>By approval</h2>
       ${refusal(call, linkSource.name)}
       <p>
-        Not available here: it needs an app of ${source.title} and a public address, which the operator of
-        this service sets (<code>PUBLIC_URL</code>, <code>SHOPIFY_CLIENT_ID</code>,
+        Not available here: it needs a ${source.title} app and a public address, which the operator of this
+        service sets (<code>PUBLIC_URL</code>, <code>SHOPIFY_CLIENT_ID</code>,
         <code>SHOPIFY_CLIENT_SECRET</code>). <a href="/docs/connect">How to connect</a>.
       </p></section>`;
   }

@@ -113,9 +113,9 @@ function forOwners(call: PageCall, eraseAfter: Date | null): Html {
 function exportPart(call: PageCall): Html {
   return html`<h2>${exportWorkspace.title}</h2>
     <p>
-      One zip file: orders, returns, refunds, labels, products and sale days as CSV files that another
-      installation imports to the same answers; settings, members, audit and alerts as JSON. It holds no secrets:
-      no tokens and no credentials of sources.
+      One zip file. It holds orders, returns, refunds, labels, products and sale days as CSV files; imported elsewhere,
+      they give the same answers. Settings, members, audit and alerts are JSON files. It holds no tokens and no
+      credentials of sources.
     </p>
     <p class="note">
       The file names your orders and costs. Keep it where only you can read it. An interrupted download is incomplete:

@@ -29,7 +29,7 @@ export async function proxyMap(
 ): Promise<ProxyMap> {
   const line = MAP_FORMATS.includes(format as MapFormat) ? LINES[format as MapFormat] : null;
   if (line === null) throw invalid(`<format> must be ${MAP_FORMATS.join(" or ")}.`);
-  if (!ADDRESS.test(address)) throw invalid("<address> must be an address such as http://10.0.0.2:8080.");
+  if (!ADDRESS.test(address)) throw invalid("<address> must be an address such as 10.0.0.2:8080.");
   const { first, last } = await findShopKeyRange(database);
   const patterns = ofRange
     ? prefixPatterns(shopKeyDigits(first), shopKeyDigits(last))

@@ -88,7 +88,7 @@ export async function requireWorkspace(database: Queryable, domain: string): Pro
   const workspace = await findWorkspace(database, shopDomain);
   if (workspace !== null) return workspace;
   throw impossible(
-    `There is no workspace for the domain ${shopDomain}; "workspace list" shows all workspaces.`,
+    `There is no workspace for the domain ${shopDomain}; ./returns workspace list shows all workspaces.`,
   );
 }
 

@@ -21,10 +21,10 @@ export const SETTING_OPTIONS: readonly SettingOption[] = [
     setting: "familyMetafield",
     flags: "--family-metafield <namespace.key>",
     description: "the products' metafield that names their family",
-    label: "Metafield of the family",
+    label: "Family metafield",
     isList: false,
   },
-  ...productOptions("or the prefix of a tag that does (default: their type)"),
+  ...productOptions("instead, the prefix of a product tag that names the family (default: the product type)"),
 ];
 
 const METAFIELD = /^([\w$:-]+)\.([\w$:-]+)$/;
