@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { PAGES as REGISTERED } from "../src/console/registry.ts";
 import { dataFigures, unescaped } from "./support/page-figures.ts";
-import { scene } from "./support/scene.ts";
+import { createStore } from "./support/import-store.ts";
+import { actAs, scene } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
 import { insertRows } from "./support/tenants.ts";
 
@@ -164,6 +165,22 @@ test("figures are compared with the previous months, the same months of the prev
   assert.deepEqual(await compared(""), ["2025-12", undefined]);
   assert.deepEqual(await compared("&compare=year"), [undefined, "2025-03"]);
   assert.deepEqual(await compared("&compare=none"), [undefined, undefined]);
+});
+
+test("the direction of a rate's change is that of the change that is shown", async () => {
+  // 2 of 3 and 833,958 of 1,250,000: the rates differ by 0.0005, and their six decimals by 0.000499.
+  const orders = [
+    { order_id: "o1", line_id: "l1", ordered_at: "2026-01-05T10:00:00Z", sku: "HAT", units: 3 },
+    { order_id: "o2", line_id: "l1", ordered_at: "2026-02-05T10:00:00Z", sku: "HAT", units: 1_250_000 },
+  ];
+  const refunds = [2, 833_958].map((units, index) => {
+    const { order_id, line_id, ordered_at } = orders[index] as (typeof orders)[number];
+    return { refund_id: "f", order_id, line_id, refunded_at: ordered_at, units, subtotal: "0.00" };
+  });
+  const files = { order_lines: orders, refunds };
+  const store = await createStore(service, { asOf: "2026-06-01T00:00:00Z", files });
+  const { text } = await (await actAs(service, store)).get("?start_month=2026-02&end_month=2026-02");
+  assert.match(text, /class="delta up"\s*><span aria-hidden="true">▲<\/span> <data [^>]*>\+0\.1 points</u);
 });
 
 test("a refused query shows the API's sentence in the form's words beside its field, and keeps all values", async () => {

@@ -173,11 +173,12 @@ function changeOf(answers: TileAnswers, call: PageCall, measure: Measure): Html 
   if (before === null || whyNotCompared(answers, call) !== null) return null;
   const [now, then] = [report.body.data.summary[measure], before.body.data.summary[measure]];
   const isRate = measure === "return_rate";
+  const isOwn = isComparison(answers);
+  const exact = isOwn ? (report.body.data.comparison?.return_rate_change ?? null) : null;
   // Based on the displayed values: a change that rounds to zero has no direction.
-  const change = isRate ? tenthsOfPoint(now - then) : now - then;
+  const change = isRate ? tenthsOfPoint(exact ?? now - then) : now - then;
   const kind = change > 0 ? "up" : change < 0 ? "down" : "same";
   const [sign, word] = CHANGES[kind];
-  const isOwn = isComparison(answers);
   const isCost = measure === "returns_cost";
   const format = isRate ? percent : isCost ? keyMoney(call.currencyCode) : count;
   const earlier =
