@@ -67,3 +67,26 @@ test("the page of alerts links each alert to its link_url", async () => {
     assert.deepEqual(hrefs, url === null ? [] : [url], id);
   }
 });
+
+test("a problem is shown as open on every page of alerts, however many others are", async () => {
+  const tenant = await scene({ on: service });
+  const rows = Array.from({ length: 230 }, (_, index) => ({
+    shop_key: tenant.shopKey,
+    alert_id: `open-${index}`,
+    event_key: `open-${index}`,
+    category: "return_rate_watchlist",
+    severity: "info",
+    title: "Title",
+    metadata: { kind: "month", state: "open", episode_id: `open-${index}`, started_on: "2026-09-01" },
+    created_at: new Date(Date.UTC(2026, 8, 10, 0, index)),
+  }));
+  await insertRows(service.database, "alert", rows);
+  const member = await tenant.member();
+  let href = "/alerts?limit=100";
+  for (const shown of [100, 100, 30]) {
+    const csv = await member.get(`${href}&csv=alerts`);
+    assert.equal(csv.text.split(",open,").length - 1, shown);
+    const { text } = await member.get(href);
+    href = unescaped(/(\/alerts\?[^"]*)" rel="next"/u.exec(text)?.[1] ?? "");
+  }
+});

@@ -16,8 +16,8 @@ const LIMIT = 25;
 
 type Alerts = ApiAnswer<BodyOf<"alerts">>;
 type Alert = Alerts["body"]["data"][number];
-/** `open`: open problems, whichever page of the feed is shown; at most as many as one answer holds. */
-type AlertsData = { feed: Alerts; open: Alerts };
+/** `openIds`: the open problems among those of the feed. */
+type AlertsData = { feed: Alerts; openIds: ReadonlySet<string> };
 
 /** Alerts, newest first, by day; alerts of one problem are one entry. */
 export const alerts = definePage<AlertsData>({
@@ -28,7 +28,7 @@ export const alerts = definePage<AlertsData>({
   takes: parameterNames("alerts"),
   async data(call) {
     const shown = await call.read("alerts", "alerts", { limit: LIMIT, ...call.query });
-    return { feed: shown, open: await call.read("open", "alerts", { state: "open", limit: 100 }) };
+    return { feed: shown, openIds: await openSince(shown.body.data.at(-1), call) };
   },
   view: (data, call) => ({
     title: TITLE,
@@ -46,6 +46,20 @@ export const alerts = definePage<AlertsData>({
       <h1>${TITLE}</h1>`,
   }),
 });
+
+async function openSince(oldest: Alert | undefined, call: PageCall): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  let cursor: string | null = "";
+  let isCovered = false;
+  for (let page = 1; cursor !== null && !isCovered; page += 1) {
+    const name = page === 1 ? "open" : `open ${page}`;
+    const { body }: Alerts = await call.read(name, "alerts", { state: "open", limit: 100, cursor });
+    for (const alert of body.data) ids.add(problemOf(alert));
+    cursor = body.meta.next_cursor;
+    isCovered = oldest === undefined || (body.data.at(-1)?.created_at ?? "") < oldest.created_at;
+  }
+  return ids;
+}
 
 const CATEGORIES = [
   ["", "everything"],
@@ -72,11 +86,10 @@ function bar(call: PageCall): Html {
   });
 }
 
-function feed({ feed: answer, open }: AlertsData, call: PageCall): Html {
+function feed({ feed: answer, openIds }: AlertsData, call: PageCall): Html {
   const { data, meta } = answer.body;
   if (data.length === 0) return nothing(call);
   const entries = [...Map.groupBy(data.keys(), (index) => problemOf(data[index] as Alert)).values()];
-  const openIds = new Set(open.body.data.map(problemOf));
   const isOpen = ([first = 0]: readonly number[]): boolean => openIds.has(problemOf(data[first] as Alert));
   const days = Map.groupBy(entries, ([first = 0]) => dayOf(data[first] as Alert));
   return html`${[...days].map(
