@@ -105,12 +105,15 @@ test("an owner adds a webhook, sees its secret once, tests, rotates, pauses, res
 
 test("a workspace has ten endpoints at most, also after the undo of a removal", async () => {
   const owner = await actAs(service, await createTenant(service.database));
-  const add = async (name: string) => {
-    const { text } = await owner.get(PATH);
+  const newKey = async () => keyOf((await owner.get(PATH)).text);
+  const add = async (name: string, request_key = newKey()) => {
     const fields = { name, kind: "webhook", address: receiver.url, severities: "critical", digest_hour: "" };
-    return owner.post(PATH, { ...fields, request_key: keyOf(text) });
+    return owner.post(PATH, { ...fields, request_key: await request_key });
   };
-  for (let count = 1; count <= 10; count += 1) assert.match((await add(`number ${count}`)).text, /whsec_/u);
+  for (let count = 1; count <= 8; count += 1) assert.match((await add(`number ${count}`)).text, /whsec_/u);
+  const keys = await Promise.all([newKey(), newKey(), newKey(), newKey()]);
+  const atOnce = await Promise.all(keys.map((key) => add("at once", Promise.resolve(key))));
+  assert.equal(atOnce.filter(({ text }) => /whsec_/u.test(text)).length, 2);
   assert.match((await add("number 11")).text, /has 10 endpoints at most/u);
   const [id = ""] = idsOf((await owner.get(PATH)).text);
   await owner.post(`${PATH}/remove`, { endpoint: id });

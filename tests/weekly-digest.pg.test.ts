@@ -314,6 +314,16 @@ test("members who give the same address can have at most ten mails a day sent to
   assert.doesNotMatch(audit, /else\.example/u, "the audit names no address");
 });
 
+test("digests saved at the same time send no more mails than one after the other", async () => {
+  const saveOnce = Array.from({ length: 4 }, () => ask(viewer));
+  const saved = await Promise.allSettled(saveOnce);
+  assert.equal(saved.filter(({ status }) => status === "fulfilled").length, 1);
+  const people = await Promise.all(Array.from({ length: 12 }, () => createPerson(demo.service.database)));
+  for (const person of people) await setRole(demo.service.database, shop, person, "viewer");
+  await Promise.allSettled(people.map((person) => ask(person, { address: "crowd@else.example" })));
+  assert.equal(mail.mails.length, 1 + 10);
+});
+
 test("a member sees that their address refuses mail", async () => {
   const member = await actAs(demo.service, shop, "viewer", "Refused Reader");
   const put = (problem: string | null) =>

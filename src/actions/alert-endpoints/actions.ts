@@ -15,6 +15,7 @@ import {
   insertEndpoint,
   listRemovedEndpoints,
   lockEndpoint,
+  lockLimits,
   markEndpointRemoved,
   noteTest,
   pauseEndpoint as markPaused,
@@ -129,6 +130,7 @@ export const addEndpoint = defineAction({
     const { address, shownAddress } =
       kind === "email" ? mailAddress(input.address, push) : webAddress(input.address, push);
     const endpointId = key ?? randomUUID();
+    await lockLimits(connection, shopKey);
     if ((await countEndpoints(connection, shopKey)) >= MOST_ENDPOINTS)
       throw impossible(`A workspace has ${MOST_ENDPOINTS} endpoints at most: remove one first.`);
     const secret = kind === "webhook" ? newSigningSecret() : null;
@@ -221,6 +223,7 @@ export const testEndpoint = defineAction({
   input: { endpoint },
   run: async (context: ActionContext<SendingCaller>, { endpoint: named }) => {
     const { connection, shopKey, now } = context;
+    await lockLimits(connection, shopKey);
     const found = await requireEndpoint(context, named);
     const { endpoint_id: endpointId, name, kind, shown_address: address } = found;
     const pauseMs = kind === "email" ? MAIL_PAUSE_MS : TEST_PAUSE_MS;
@@ -321,6 +324,7 @@ export const restoreEndpoint = defineAction({
   least: "admin",
   input: { endpoint: { ...endpoint, hint: "its id, as the removal printed it" } },
   run: async ({ connection, shopKey, now }, { endpoint: named }) => {
+    await lockLimits(connection, shopKey);
     const removed = await listRemovedEndpoints(connection, shopKey, undoableSince(now));
     const found = removed.find(({ endpoint_id: id }) => id === named);
     if (found === undefined)

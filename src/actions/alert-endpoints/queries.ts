@@ -14,6 +14,15 @@ export const lockEndpoint = queryRow<
     where e.shop_key = $1 and e.endpoint_id = $2 and e.removed_at is null for update`,
 );
 
+/**
+ * Locks a workspace's limits of endpoints and e-mails until the transaction ends, before it counts: of two at the same time, the
+ * second counts the first.
+ */
+export const lockLimits = command<[shopKey: number], Connection>(
+  "lock_alert_limits",
+  "select pg_advisory_xact_lock(hashtextextended('alert limits', $1))",
+);
+
 /** How many endpoints a workspace has: a range of the primary key. */
 export const countEndpoints = requireValue<number, [shopKey: number]>(
   "count_alert_endpoints",

@@ -5,7 +5,7 @@ import { keyFor } from "../../lib/keys.ts";
 import { defineAction, type ActionContext, type SurfaceCaller } from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { MAIL_ADDRESS, MAIL_PAUSE_MS, MOST_MAILS_PER_DAY } from "../alert-endpoints/actions.ts";
-import { countMails } from "../alert-endpoints/queries.ts";
+import { countMails, lockLimits } from "../alert-endpoints/queries.ts";
 import { own } from "../field.ts";
 import { impossible, invalid } from "../refusal.ts";
 import { findDisplayName } from "../workspace/queries.ts";
@@ -55,6 +55,7 @@ export const setDigest = defineAction({
     const reason = whyNoDigest(push.smtp, context.consoleOrigin());
     if (push.smtp === null || reason !== null) throw impossible(reason ?? "");
     const { smtp } = push;
+    await lockLimits(connection, shopKey);
     const before = await findDigest(connection, shopKey, userId);
     // The audit is kept after a person is deleted, so it must not contain their address.
     const hash = keyedHash(`address ${address.toLowerCase()}`, keyFor("digests", context.keys));
