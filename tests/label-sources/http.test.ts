@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, get, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
 import { beforeEach, test } from "node:test";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { readAtMost } from "../../src/lib/read-at-most.ts";
+import { VERSION } from "../../src/lib/version.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
 import {
+  bodyOf,
   getJson,
   readApiKey,
   readBaseUrl,
@@ -104,6 +111,36 @@ test("an aborted run stops at once, while asking and while waiting, with the rea
     await assert.rejects(ask(change, server.url, worker.signal), /the worker stops/u);
     assert.ok(performance.now() - begin < 1000);
   }
+});
+
+test("requests name the service; packed answers are unpacked, and refused if they are cut off", async (context) => {
+  const text = JSON.stringify(PAGE);
+  const packed: Record<string, Buffer> = {
+    gzip: gzipSync(text),
+    GZIP: gzipSync(text),
+    deflate: deflateSync(text),
+    br: brotliCompressSync(text),
+    identity: Buffer.from(text),
+  };
+  const names: (string | undefined)[] = [];
+  const packing = createServer(({ url = "", headers }, response) => {
+    names.push(headers["user-agent"]);
+    const [, encoding = "", part = ""] = url.split("/");
+    const body = packed[encoding] ?? Buffer.from(text);
+    response.writeHead(200, { "content-encoding": encoding || "identity" });
+    response.end(part === "" ? body : body.subarray(0, body.length / 2));
+  }).listen(0, "127.0.0.1");
+  await once(packing, "listening");
+  context.after(() => packing.close());
+  const url = `http://127.0.0.1:${(packing.address() as AddressInfo).port}/`;
+  assert.deepEqual(await ask({}, url), PAGE);
+  assert.deepEqual(names, [`returns-analytics/${VERSION}`]);
+  const read = async (path: string) => {
+    const [answer] = (await once(get(`${url}${path}`), "response")) as [IncomingMessage];
+    return (await readAtMost(bodyOf(answer), 1_000_000))?.toString();
+  };
+  for (const encoding of Object.keys(packed)) assert.equal(await read(encoding), text, encoding);
+  await assert.rejects(read("gzip/half"), TypeError);
 });
 
 test("byte order marks before JSON do not count", () => {

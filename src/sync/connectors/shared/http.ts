@@ -2,13 +2,15 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP } from "node:net";
-import { Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { AddressRefused, guardedLookup, isAllowed, resolveByDns } from "../../../lib/guarded-lookup.ts";
 import { blockListOf, isLoopbackHost } from "../../../lib/networks.ts";
 import { parsedJson } from "../../../lib/parsed-json.ts";
 import { readAtMost } from "../../../lib/read-at-most.ts";
 import { note, noteFailure, traced, type SpanOptions } from "../../../lib/trace.ts";
+import { VERSION } from "../../../lib/version.ts";
 import { SourceFailed, SourceRefused } from "../../connector.ts";
 
 /** How a client waits, and how often it sends a request again. */
@@ -166,6 +168,9 @@ function spanOf({ address }: HttpSource, { request, resends }: Sending): SpanOpt
   };
 }
 
+/** Cloudflare refuses requests without a name by default (its Browser Integrity Check), and so do other firewalls of shops. */
+const USER_AGENT = `returns-analytics/${VERSION}`;
+
 async function sendOnce<Body>(
   { signal, retryPolicy: { timeoutMs }, isForeign = false }: HttpSource,
   { url, ...request }: HttpRequest,
@@ -178,6 +183,7 @@ async function sendOnce<Body>(
     // A redirect would send the key to its target.
     const response = await reach(url, {
       ...request,
+      headers: { "user-agent": USER_AGENT, ...request.headers },
       redirect: "manual",
       signal: AbortSignal.any([signal, timeout]),
     });
@@ -210,7 +216,7 @@ async function fetchPublic(url: URL | string, init: RequestInit): Promise<Respon
     method,
     agent: false,
     lookup: guardedLookup(resolveByDns, route),
-    headers: headers as Record<string, string>,
+    headers: { "accept-encoding": [...DECODERS.keys()].join(", "), ...(headers as Record<string, string>) },
     ...(signal ? { signal } : {}),
   });
   request.end(typeof body === "string" ? body : undefined);
@@ -220,12 +226,25 @@ async function fetchPublic(url: URL | string, init: RequestInit): Promise<Respon
   const status = answer.statusCode ?? 0;
   const hasBody = status !== 204 && status !== 304;
   if (!hasBody) answer.resume();
-  return new Response(hasBody ? (Readable.toWeb(answer) as ReadableStream<Uint8Array>) : null, {
+  return new Response(hasBody ? bodyOf(answer) : null, {
     status,
     headers: Object.entries(answer.headers).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, String(value)] as [string, string]],
     ),
   });
+}
+
+const DECODERS = new Map([
+  ["gzip", createGunzip],
+  ["deflate", createInflate],
+  ["br", createBrotliDecompress],
+]);
+
+/** The body of an answer, unpacked: some servers pack it whether they are asked to or not (woocommerce/wc-api-php issue 165). */
+export function bodyOf(answer: IncomingMessage): ReadableStream<Uint8Array> {
+  const decoder = DECODERS.get(answer.headers["content-encoding"]?.toLowerCase() ?? "");
+  const body = decoder === undefined ? answer : pipeline(answer, decoder(), () => {});
+  return Readable.toWeb(body) as ReadableStream<Uint8Array>;
 }
 
 /** Retry-After is seconds or a date; null = there is none. */
