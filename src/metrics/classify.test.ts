@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { projectOrder, type EventFact, type OrderFacts } from "./classify.ts";
+import { projectOrder, type OrderFacts } from "./classify.ts";
 import { NO_RULES } from "./order-rules.ts";
 import { dayFromText, monthFromText } from "../lib/month.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "./returned-units.ts";
@@ -111,13 +111,6 @@ test("M20: the value of a line is stated, or its price times its units; a stored
   assert.equal(valueOf({ lineId: "gid://shopify/LineItem/1", soldMinor: 4500 }), 4500);
 });
 
-test("M1: removed units and CANCEL refunds add up, never below 0, and bring no money", () => {
-  const cancel = refund({ restockType: "CANCEL", units: 2 });
-  const facts = project([line({ removedUnits: 1 })], [], [cancel]);
-  assert.deepEqual([facts.lines[0]?.soldUnits, facts.events], [2, []]);
-  assert.equal(project([line({ removedUnits: 4 })], [], [cancel]).lines[0]?.soldUnits, 0);
-});
-
 test("M1: test orders, canceled orders and gift cards have no sales and no events", () => {
   for (const changes of [{ test: true }, { giftCard: true }, { canceledAt: "2024-01-11T00:00:00Z" }]) {
     const facts = project([line(changes)], [closedReturn()], [refund()]);
@@ -134,19 +127,6 @@ test("M2: a closed return counts its processed units, else its requested ones, w
   assert.deepEqual(project([line()], [closedReturn({ processedUnits: 0 })]).events, []);
 });
 
-test("M2: requests in any other state do not count by themselves", () => {
-  for (const status of ["REQUESTED", "OPEN", "DECLINED", "CANCELED"] as const) {
-    assert.deepEqual(project([line()], [closedReturn({ status })]).events, [], status);
-  }
-});
-
-test("M2: a refund linked to a request counts whatever the state of the request, with its reason", () => {
-  for (const status of ["REQUESTED", "OPEN", "DECLINED", "CANCELED"] as const) {
-    const facts = project([line()], [closedReturn({ status })], [refund({ returnId: "r1" })]);
-    assert.deepEqual(eventsOf(facts), ["01-25 15 SIZE: 1/1/0 1000"], status);
-  }
-});
-
 test("M2: a return and its refunds are the same units, counted when the first of them says so", () => {
   const refundAfter = refund({ returnId: "r1", units: 2 });
   assert.deepEqual(eventsOf(project([line()], [closedReturn()], [refundAfter])), [
@@ -158,24 +138,6 @@ test("M2: a return and its refunds are the same units, counted when the first of
     "01-18 8 SIZE: 1/1/0 1000",
     "01-20 10 SIZE: 1/0/0 0",
   ]);
-});
-
-test("M2: refunds beyond a closed return's units add what exceeds it", () => {
-  const facts = project([line()], [closedReturn()], [refund({ returnId: "r1", units: 3 })]);
-  assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 2/0/0 0", "01-25 15 SIZE: 1/3/0 1000"]);
-});
-
-test("M2: refunds of no return add to returns", () => {
-  assert.deepEqual(eventsOf(project([line()], [closedReturn()], [refund()])), [
-    "01-20 10 SIZE: 2/0/0 0",
-    `01-25 15 ${REFUND_ONLY}: 1/1/0 1000`,
-  ]);
-});
-
-test("M2: a refund naming a return that its line does not have counts separately", () => {
-  const elsewhere = closedReturn({ lineId: "l2", returnId: "r2" });
-  const facts = project([line(), line({ lineId: "l2" })], [elsewhere], [refund({ returnId: "r2" })]);
-  assert.equal(eventsOf(facts)[0], `01-25 15 ${REFUND_ONLY}: 1/1/0 1000`);
 });
 
 test("M2: a line never returns more than it sold, the earliest events win", () => {
@@ -219,14 +181,6 @@ test("M3: a return before its order counts as lag 0, with a warning", () => {
   assert.deepEqual(facts.warnings, [{ kind: "negative_lag", lineId: "l1", sourceId: "r1" }]);
 });
 
-test("M3: lag counts calendar days in UTC, not spans of 24 hours", () => {
-  const facts = project(
-    [line({ orderedAt: "2024-01-10T23:59:59Z" })],
-    [closedReturn({ closedAt: "2024-01-11T00:00:00Z" })],
-  );
-  assert.equal(facts.events[0]?.lagDays, 1);
-});
-
 test("M8: an empty reason is unspecified, reasons are kept apart on one day", () => {
   const facts = project(
     [line()],
@@ -234,24 +188,6 @@ test("M8: an empty reason is unspecified, reasons are kept apart on one day", ()
   );
   assert.deepEqual(eventsOf(facts), [`01-20 10 ${UNSPECIFIED}: 2/0/0 0`, "01-20 10 COLOR: 1/0/0 0"]);
   assert.equal(project([line()], [closedReturn({ reason: null })]).events[0]?.reason, UNSPECIFIED);
-});
-
-test("M8: rows of one day and reason are merged", () => {
-  const facts = project(
-    [line()],
-    [closedReturn(), closedReturn({ returnId: "r2", closedAt: "2024-01-20T18:00:00Z" })],
-  );
-  assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 4/0/0 0"]);
-});
-
-test("M9: a refund of money only has its own date and returns no units", () => {
-  const facts = project([line()], [], [refund({ units: 0, subtotalMinor: 250 })]);
-  assert.deepEqual(eventsOf(facts), ["01-25 15 null: 0/0/0 250"]);
-});
-
-test("M1: a line whose units were all removed has no sales and no money", () => {
-  const facts = project([line({ removedUnits: 5 })], [], [refund()]);
-  assert.deepEqual(eventsOf(facts), []);
 });
 
 test("M14: a line that sold nothing is of its order's day, whenever units were added to it", () => {
@@ -267,28 +203,6 @@ test("M14: a line that sold nothing is of its order's day, whenever units were a
     ]);
     assert.deepEqual(days, [[dayFromText("2024-01-10"), 0]]);
   }
-});
-
-test("M13: units go back on the shelf by restock types RETURN and LEGACY_RESTOCK only", () => {
-  const restockedUnits = (restockType: DocumentRefund["restockType"]): number | undefined =>
-    project([line()], [], [refund({ restockType })]).events[0]?.restockedUnits;
-  assert.deepEqual((["RETURN", "LEGACY_RESTOCK", "NO_RESTOCK", "CANCEL"] as const).map(restockedUnits), [
-    1,
-    1,
-    0,
-    undefined,
-  ]);
-});
-
-test("M10: every request for a line that sells is kept with its units and state", () => {
-  const facts = project(
-    [line()],
-    [closedReturn({ returnId: "r2", status: "DECLINED", units: 4 }), closedReturn({ processedUnits: 1 })],
-  );
-  assert.deepEqual(facts.requests, [
-    { returnId: "r1", lineId: "l1", status: "CLOSED", units: 1 },
-    { returnId: "r2", lineId: "l1", status: "DECLINED", units: 4 },
-  ]);
 });
 
 test("of rows with the same key the last one counts", () => {
@@ -309,21 +223,6 @@ test("rows of lines that the order does not have are reported, not counted", () 
     { kind: "unknown_line", lineId: "x", sourceId: "r1" },
     { kind: "unknown_line", lineId: "x", sourceId: "f1" },
   ]);
-});
-
-test("lines of one order do not touch each other", () => {
-  const both = project(
-    [line({ lineId: "l2", units: 1 }), line()],
-    [closedReturn()],
-    [refund({ lineId: "l2" })],
-  );
-  const lineIdOf = (event: EventFact): string => event.lineId;
-  assert.deepEqual(
-    both.lines.map((fact) => fact.lineId),
-    ["l1", "l2"],
-  );
-  assert.deepEqual(both.events.map(lineIdOf), ["l1", "l2"]);
-  assert.deepEqual(both.warnings, []);
 });
 
 test("M23: a unit is exchanged with its whole return, refunded as far as a refund names it, or neither so far", () => {
