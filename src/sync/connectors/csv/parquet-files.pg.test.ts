@@ -9,6 +9,7 @@ import { makeFolder } from "../../../../tests/support/folder.ts";
 import { csv, startImportWorkspace } from "../../../../tests/support/import-workspace.ts";
 import { use } from "../../../../tests/support/use.ts";
 import { readParquet, reasonOf } from "./parquet-process.ts";
+import { CELL_END, type ParquetTop } from "./parquet-values.ts";
 import { ImportError } from "./problems.ts";
 
 const shop = use(startImportWorkspace);
@@ -23,6 +24,31 @@ async function parquet(query: string, options = ""): Promise<Buffer> {
   const path = join(folder, `${(files += 1)}.parquet`);
   await duckdb.run(`copy (${query}) to '${path}' (format parquet${options})`);
   return readFile(path);
+}
+
+/** Reads the columns of order lines in this process: the cells of each row by column. */
+function cellsOf(bytes: Buffer): { rows: Record<string, string>[]; localTimes: string[] } {
+  const path = join(folder, "order_lines.parquet");
+  writeFileSync(path, bytes);
+  const columns = [
+    "order_id",
+    "line_id",
+    "ordered_at",
+    "sku",
+    "title",
+    "units",
+    "unit_price",
+    "unit_discount",
+  ];
+  const text = Array.from(readParquet(path, Infinity, columns)).join("");
+  const [top = "", ...cells] = text.split(CELL_END).slice(0, -1);
+  const { names, width, localTimes } = JSON.parse(top) as ParquetTop;
+  const rows = Array.from({ length: cells.length / width }, (_, row) =>
+    Object.fromEntries(
+      names.slice(0, width).map((name, column) => [name, cells[row * width + column] ?? ""]),
+    ),
+  );
+  return { rows, localTimes };
 }
 
 /** More than DuckDB puts into one row group. */
@@ -59,68 +85,69 @@ test("Parquet is the same rows as CSV, whatever its compression, pages and row g
   const counts = await shop.import(expected, texts);
   assert.deepEqual(counts.invalid, []);
   assert.equal(counts.counts.order_lines, ROWS);
-  const dumped = await shop.dump(expected);
-  let shopKey = expected;
+  const shopKey = await shop.open();
+  const written = {
+    "order_lines.parquet": await parquet(LINES, ", compression zstd, row_group_size 2048"),
+    "refunds.parquet": await parquet(REFUNDS),
+    "sale_events.parquet": await parquet(EVENTS),
+  };
+  const result = await shop.import(shopKey, written);
+  assert.deepEqual([result.invalid, result.counts], [[], counts.counts]);
+  assert.deepEqual(
+    result.warnings.map(({ kind, file }) => [kind, file?.replace(/\..*/u, "")]),
+    counts.warnings.map(({ kind, file }) => [kind, file?.replace(/\..*/u, "")]),
+  );
+  assert.deepEqual(await shop.dump(shopKey), await shop.dump(expected));
+  assert.equal((await shop.import(shopKey, texts)).counts.changed_orders, 0);
+});
+
+test("Parquet is the same cells whatever its compression, pages and row groups", async () => {
+  const cells = cellsOf(await parquet(LINES)).rows;
+  assert.equal(cells.length, ROWS);
   for (const options of [
-    "",
     ", compression zstd, row_group_size 2048",
     ", compression gzip, parquet_version v2",
     ", compression brotli, parquet_version v2, row_group_size 2048",
     ", compression uncompressed",
-  ]) {
-    shopKey = await shop.open();
-    const written = {
-      "order_lines.parquet": await parquet(LINES, options),
-      "refunds.parquet": await parquet(REFUNDS, options),
-      "sale_events.parquet": await parquet(EVENTS, options),
-    };
-    const result = await shop.import(shopKey, written);
-    assert.deepEqual([result.invalid, result.counts], [[], counts.counts], options);
-    assert.deepEqual(
-      result.warnings.map(({ kind, file }) => [kind, file?.replace(/\..*/u, "")]),
-      counts.warnings.map(({ kind, file }) => [kind, file?.replace(/\..*/u, "")]),
-    );
-    assert.deepEqual(await shop.dump(shopKey), dumped, options);
-  }
-  assert.equal((await shop.import(shopKey, texts)).counts.changed_orders, 0);
+  ])
+    assert.deepEqual(cellsOf(await parquet(LINES, options)).rows, cells, options);
 });
 
 const ONE = (columns: string): string =>
   `select * replace (${columns}) from (select 'o1' as order_id, 'l1' as line_id, timestamptz '2026-01-05 10:00:00Z' as ordered_at, 2 as units, 20.00 as unit_price)`;
 
 test("M9: every type that holds a cell exactly is its text", async () => {
-  const expected = await shop.open();
-  const text = csv("order_id,line_id,ordered_at,units,unit_price", "o1,l1,2026-01-05T10:00:00Z,2,12.35");
-  await shop.import(expected, { "order_lines.csv": text });
-  const dumped = await shop.dump(expected);
-  for (const [columns, warning] of [
-    ["12.35::decimal(4, 2) as unit_price"],
-    ["12.350000000::decimal(38, 9) as unit_price"],
-    ["12.35::decimal(9, 2) as unit_price, 2::double as units"],
-    ["12.35::double as unit_price, 2::ubigint as units"],
-    ["'12.35' as unit_price, '2' as units"],
-    ["12.3450000001::double as unit_price", "rounded_amount"],
-    ["12.345::decimal(18, 3) as unit_price", "rounded_amount"],
-    ["12.35 as unit_price, timestamp '2026-01-05 10:00:00' as ordered_at", "local_time"],
-    ["12.35 as unit_price, timestamp_ms '2026-01-05 10:00:00' as ordered_at", "local_time"],
-    ["12.35 as unit_price, timestamp_ns '2026-01-05 10:00:00' as ordered_at", "local_time"],
-    ["12.35 as unit_price, '2026-01-05 10:00:00+00' as ordered_at"],
-    ["12.35 as unit_price, 'o1'::blob as order_id"],
+  const expected = { order_id: "o1", line_id: "l1", ordered_at: "2026-01-05T10:00:00.000Z", units: "2" };
+  for (const [columns, price, isLocalTime = false] of [
+    ["12.35::decimal(4, 2) as unit_price", "12.35"],
+    ["12.350000000::decimal(38, 9) as unit_price", "12.350000000"],
+    ["12.35::decimal(9, 2) as unit_price, 2::double as units", "12.35"],
+    ["12.35::double as unit_price, 2::ubigint as units", "12.35"],
+    ["'12.35' as unit_price, '2' as units", "12.35"],
+    ["12.3450000001::double as unit_price", "12.3450000001"],
+    ["12.35 as unit_price, timestamp '2026-01-05 10:00:00' as ordered_at", "12.35", true],
+    ["12.35 as unit_price, timestamp_ms '2026-01-05 10:00:00' as ordered_at", "12.35", true],
+    ["12.35 as unit_price, timestamp_ns '2026-01-05 10:00:00' as ordered_at", "12.35", true],
+    ["12.35 as unit_price, '2026-01-05 10:00:00+00' as ordered_at", "12.35"],
+    ["12.35 as unit_price, 'o1'::blob as order_id", "12.35"],
   ] as const) {
-    const shopKey = await shop.open();
-    const written = { "order_lines.parquet": await parquet(ONE(columns)) };
-    const result = await shop.import(shopKey, written, { asOf: new Date("2026-01-06T00:00:00Z") });
-    assert.deepEqual(result.invalid, [], columns);
+    const { rows, localTimes } = cellsOf(await parquet(ONE(columns)));
+    const [{ ordered_at: at = "", ...cells } = {}] = rows;
     assert.deepEqual(
-      result.warnings.map(({ kind }) => kind),
-      warning === undefined ? [] : [warning],
+      { ...cells, ordered_at: new Date(at).toISOString() },
+      { ...expected, unit_price: price },
       columns,
     );
-    // 2 units at 12.345 are 24.69, and stated so (M20).
-    if (warning === "rounded_amount") continue;
-    const dump = await shop.dump(shopKey);
-    assert.deepEqual(dump["order_line"], dumped["order_line"], columns);
+    assert.deepEqual(localTimes, isLocalTime ? ["ordered_at"] : [], columns);
   }
+});
+
+test("M20: a time without a zone and an amount that is rounded are reported", async () => {
+  const shopKey = await shop.open();
+  const columns = "12.345::decimal(18, 3) as unit_price, timestamp '2026-01-05 10:00:00' as ordered_at";
+  const written = { "order_lines.parquet": await parquet(ONE(columns)) };
+  const { warnings } = await shop.import(shopKey, written, { asOf: new Date("2026-01-06T00:00:00Z") });
+  assert.deepEqual(warnings.map(({ kind }) => kind).toSorted(), ["local_time", "rounded_amount"]);
 });
 
 test("a row that cannot be used is named by file, row group, row and column", async () => {
@@ -430,13 +457,10 @@ const UNIMPORTED: Record<string, Unreadable> = {
   ],
 };
 
-/** Reads the columns of order lines in this process; the reason when that cannot be done. */
+/** The reason why the columns of order lines cannot be read. */
 function refusalOf(bytes: Buffer): string | null {
-  const path = join(folder, "order_lines.parquet");
-  writeFileSync(path, bytes);
-  const columns = ["order_id", "line_id", "ordered_at", "units", "unit_price"];
   try {
-    Array.from(readParquet(path, Infinity, columns));
+    cellsOf(bytes);
     return null;
   } catch (error) {
     return `order_lines.parquet: ${reasonOf(error)}`;

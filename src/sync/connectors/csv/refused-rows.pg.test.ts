@@ -10,197 +10,193 @@ const REFUNDS = "refund_id,order_id,line_id,refunded_at,units,subtotal,restock_t
 const GOOD_LINE = "o1,l1,2026-01-05T10:00:00Z,2";
 const lines = (...rows: string[]): FolderFiles => ({ "order_lines.csv": csv(LINES, GOOD_LINE, ...rows) });
 const refunds = (...rows: string[]): FolderFiles => ({ ...lines(), "refunds.csv": csv(REFUNDS, ...rows) });
-const returns = (...rows: string[]): FolderFiles => ({ ...lines(), "returns.csv": csv(RETURNS, ...rows) });
-const priced = (row: string): FolderFiles => ({
-  "order_lines.csv": csv(`${LINES},unit_price,unit_discount`, row),
-});
 
 const shop = use(startImportWorkspace);
 
-type Place = [file: string, line: number, column: string | null];
-
-/** By title: each row is the only bad one of the folder, and in this line of this file. */
-function badRows(
-  folder: (row: string) => FolderFiles,
-  [file, line]: [string, number],
+/** By title, each with its column and reason: the rows of one file, no other of which is bad. */
+const REFUSALS: readonly [
+  file: string,
+  columns: string,
   rows: Record<string, [row: string, column: string | null, reason: RegExp]>,
-): Record<string, [FolderFiles, Place, RegExp]> {
-  return Object.fromEntries(
-    Object.entries(rows).map(([title, [row, column, reason]]) => [
-      title,
-      [folder(row), [file, line, column], reason],
-    ]),
-  );
+][] = [
+  [
+    "order_lines.csv",
+    `${LINES},unit_price,unit_discount`,
+    {
+      "a price that is too large with its units": [
+        "o1,l1,2026-01-05T10:00:00Z,10000000,10000000000,",
+        "unit_price",
+        /too large for 10000000/,
+      ],
+      "a reduced price that is too large with its units": [
+        "o2,l1,2026-01-05T10:00:00Z,101,100000000,0.01",
+        "unit_price",
+        /too large for 101/,
+      ],
+      "a negative price that is too large with its units": [
+        "o3,l1,2026-01-05T10:00:00Z,101,-100000000,",
+        "unit_price",
+        /too large for 101/,
+      ],
+      "a price of a fraction of a cent that is too large with its units": [
+        "o4,l1,2026-01-05T10:00:00Z,10000000,10000000000.001,0.002",
+        "unit_price",
+        /too large for 10000000/,
+      ],
+    },
+  ],
+  [
+    "order_lines.csv",
+    LINES,
+    {
+      "a missing value of a required column": ["o2,,2026-01-05T10:00:00Z,1", "line_id", /empty/],
+      "a value of blanks and control characters only": [
+        "o3,\u0007 \u0001,2026-01-05T10:00:00Z,1",
+        "line_id",
+        /empty/,
+      ],
+      "negative units": ["o4,l1,2026-01-05T10:00:00Z,-1", "units", /negative/],
+      "units that are no whole number": ["o5,l1,2026-01-05T10:00:00Z,1.5", "units", /whole number/],
+      "units beyond any order": ["o6,l1,2026-01-05T10:00:00Z,99999999999", "units", /more than/],
+      "a time without offset": ["o7,l1,2026-01-05T10:00:00,1", "ordered_at", /ISO 8601/],
+      "a day that no calendar has": ["o8,l1,2026-02-30T10:00:00Z,1", "ordered_at", /not a valid time/],
+      "more cells than the header": ["o9,l1,2026-01-05T10:00:00Z,1,extra", null, /5 cells.*4/],
+      "an id beyond what an index can hold": [
+        `${"x".repeat(600)},l1,2026-01-05T10:00:00Z,1`,
+        "order_id",
+        /longer than 512 bytes/,
+      ],
+    },
+  ],
+  [
+    "returns.csv",
+    RETURNS,
+    {
+      "an unknown return status": ["r1,o1,l1,LOST,1,,", "status", /none of REQUESTED/],
+      "a closed return without closed_at": ["r2,o1,l1,CLOSED,1,,", "closed_at", /CLOSED/],
+      "a return of an unknown line": ["r3,o1,l9,OPEN,1,,", "line_id", /unknown/],
+    },
+  ],
+  [
+    "refunds.csv",
+    REFUNDS,
+    {
+      "a refund of an unknown order": ["f1,o9,l1,2026-01-06T00:00:00Z,1,5.00,RETURN", "line_id", /unknown/],
+      "a refund above the line's units": [
+        "f2,o1,l1,2026-01-06T00:00:00Z,3,5.00,RETURN",
+        "units",
+        /more than the units of the line/,
+      ],
+      "an unknown restock type": [
+        "f3,o1,l1,2026-01-06T00:00:00Z,1,5.00,SHELF",
+        "restock_type",
+        /none of RETURN/,
+      ],
+      "a negative amount that rounds to nothing": [
+        "f4,o1,l1,2026-01-06T00:00:00Z,1,-0.001,RETURN",
+        "subtotal",
+        /is negative/,
+      ],
+      "an amount in scientific notation": [
+        "f5,o1,l1,2026-01-06T00:00:00Z,1,1e3,RETURN",
+        "subtotal",
+        /plain decimal/,
+      ],
+      "an amount beyond exact arithmetic": [
+        "f6,o1,l1,2026-01-06T00:00:00Z,1,99999999999999999999,RETURN",
+        "subtotal",
+        /too large/,
+      ],
+      "a negative refund": ["f7,o1,l1,2026-01-06T00:00:00Z,1,-5.00,RETURN", "subtotal", /negative/],
+    },
+  ],
+  [
+    "order_lines.csv",
+    `${LINES},changes`,
+    Object.fromEntries(
+      [
+        [
+          "2026-02-05T10:00:00Z +1 edit; later -1 edit",
+          /not a list of times, units and causes: "later -1 edit"/,
+        ],
+        ["2026-02-05T10:00:00 +1 edit", /not a list of times/],
+        ["2026-02-30T10:00:00Z +1 edit", /not a list/],
+        ["5 +1 edit", /not a list of times/],
+        [Array(1001).fill("2026-02-05T10:00:00Z +1 edit").join(";"), /more than 1000 entries/],
+      ].map(([changes, reason], at) => [
+        `changes ${at}`,
+        [`o${at},l1,2026-01-05T10:00:00Z,2,${String(changes)}`, "changes", reason as RegExp],
+      ]),
+    ),
+  ],
+  [
+    "order_lines.csv",
+    `${LINES},test`,
+    { "a flag that is neither true nor false": [`${GOOD_LINE},perhaps`, "test", /true nor false/] },
+  ],
+  [
+    "variants.csv",
+    "variant_id,product_id,option2_value,condition",
+    {
+      "an option without a name": ["v1,p1,Red,", "option2_name", /empty/],
+      "an unknown condition": ["v2,p1,,worn", "condition", /none of new, used/],
+    },
+  ],
+  ["products.csv", "product_id,title", { "a product without title": ["p1,", "title", /empty/] }],
+  [
+    "return_labels.csv",
+    "label_id,charged_at,amount,currency",
+    {
+      "a label in a currency that does not exist": [
+        "b1,2026-01-06T00:00:00Z,1.5,QQQ",
+        "currency",
+        /ISO 4217/,
+      ],
+    },
+  ],
+  [
+    "sale_events.csv",
+    "slug,label,starts_on,ends_on",
+    { "a sale event that ends before it starts": ["s,Sale,2026-02-02,2026-02-01", "ends_on", /before/] },
+  ],
+];
+
+for (const [file, columns, rows] of REFUSALS) {
+  test(`bad rows of ${file} with ${columns} are reported with line, column and reason, and nothing is imported`, async () => {
+    const bad = Object.entries(rows);
+    const problems = await refusedRowsOf({
+      ...lines(),
+      [file]: csv(columns, ...bad.map(([, [row]]) => row)),
+    });
+    assert.equal(problems.length, bad.length);
+    for (const [at, [title, [, column, reason]]] of bad.entries()) {
+      const problem = problems[at];
+      assert.deepEqual([problem?.file, problem?.line, problem?.column], [file, at + 2, column], title);
+      assert.match(problem?.reason ?? "", reason, title);
+    }
+  });
 }
 
-const REFUSALS: Record<string, [files: FolderFiles, at: Place, reason: RegExp]> = {
-  ...badRows(priced, ["order_lines.csv", 2], {
-    "a price that is too large with its units": [
-      "o1,l1,2026-01-05T10:00:00Z,10000000,10000000000,",
-      "unit_price",
-      /too large for 10000000/,
-    ],
-    "a reduced price that is too large with its units": [
-      "o1,l1,2026-01-05T10:00:00Z,101,100000000,0.01",
-      "unit_price",
-      /too large for 101/,
-    ],
-    "a negative price that is too large with its units": [
-      "o1,l1,2026-01-05T10:00:00Z,101,-100000000,",
-      "unit_price",
-      /too large for 101/,
-    ],
-    "a price of a fraction of a cent that is too large with its units": [
-      "o1,l1,2026-01-05T10:00:00Z,10000000,10000000000.001,0.002",
-      "unit_price",
-      /too large for 10000000/,
-    ],
-  }),
-  ...badRows(lines, ["order_lines.csv", 3], {
-    "a missing value of a required column": ["o2,,2026-01-05T10:00:00Z,1", "line_id", /empty/],
-    "a value of blanks and control characters only": [
-      "o2,\u0007 \u0001,2026-01-05T10:00:00Z,1",
-      "line_id",
-      /empty/,
-    ],
-    "negative units": ["o2,l1,2026-01-05T10:00:00Z,-1", "units", /negative/],
-    "units that are no whole number": ["o2,l1,2026-01-05T10:00:00Z,1.5", "units", /whole number/],
-    "units beyond any order": ["o2,l1,2026-01-05T10:00:00Z,99999999999", "units", /more than/],
-    "a time without offset": ["o2,l1,2026-01-05T10:00:00,1", "ordered_at", /ISO 8601/],
-    "a day that no calendar has": ["o2,l1,2026-02-30T10:00:00Z,1", "ordered_at", /not a valid time/],
-    "more cells than the header": ["o2,l1,2026-01-05T10:00:00Z,1,extra", null, /5 cells.*4/],
-    "an id beyond what an index can hold": [
-      `${"x".repeat(600)},l1,2026-01-05T10:00:00Z,1`,
-      "order_id",
-      /longer than 512 bytes/,
-    ],
-  }),
-  ...badRows(returns, ["returns.csv", 2], {
-    "an unknown return status": ["r1,o1,l1,LOST,1,,", "status", /none of REQUESTED/],
-    "a closed return without closed_at": ["r1,o1,l1,CLOSED,1,,", "closed_at", /CLOSED/],
-    "a return of an unknown line": ["r1,o1,l9,OPEN,1,,", "line_id", /unknown/],
-  }),
-  ...badRows(refunds, ["refunds.csv", 2], {
-    "a refund of an unknown order": ["f1,o9,l1,2026-01-06T00:00:00Z,1,5.00,RETURN", "line_id", /unknown/],
-    "a refund above the line's units": [
-      "f1,o1,l1,2026-01-06T00:00:00Z,3,5.00,RETURN",
-      "units",
-      /more than the units of the line/,
-    ],
-    "an unknown restock type": [
-      "f1,o1,l1,2026-01-06T00:00:00Z,1,5.00,SHELF",
-      "restock_type",
-      /none of RETURN/,
-    ],
-    "a negative amount that rounds to nothing": [
-      "f1,o1,l1,2026-01-06T00:00:00Z,1,-0.001,RETURN",
-      "subtotal",
-      /is negative/,
-    ],
-    "an amount in scientific notation": [
-      "f1,o1,l1,2026-01-06T00:00:00Z,1,1e3,RETURN",
-      "subtotal",
-      /plain decimal/,
-    ],
-    "an amount beyond exact arithmetic": [
-      "f1,o1,l1,2026-01-06T00:00:00Z,1,99999999999999999999,RETURN",
-      "subtotal",
-      /too large/,
-    ],
-    "a negative refund": ["f1,o1,l1,2026-01-06T00:00:00Z,1,-5.00,RETURN", "subtotal", /negative/],
-  }),
-  "changes that are not a list of times, units and causes": [
-    {
-      "order_lines.csv": csv(`${LINES},changes`, `${GOOD_LINE},2026-02-05T10:00:00Z +1 edit; later -1 edit`),
-    },
-    ["order_lines.csv", 2, "changes"],
-    /not a list of times, units and causes: "later -1 edit"/,
-  ],
-  ...badRows(
-    (entry) => ({ "order_lines.csv": csv(`${LINES},changes`, `${GOOD_LINE},${entry}`) }),
-    ["order_lines.csv", 2],
-    {
-      "a change at a time without offset": ["2026-02-05T10:00:00 +1 edit", "changes", /not a list of times/],
-      "a change on a day that no calendar has": ["2026-02-30T10:00:00Z +1 edit", "changes", /not a list/],
-      "a change at a number": ["5 +1 edit", "changes", /not a list of times/],
-    },
-  ),
-  "more changes than are compared": [
-    {
-      "order_lines.csv": csv(
-        `${LINES},changes`,
-        `${GOOD_LINE},${Array.from({ length: 1001 }, () => "2026-02-05T10:00:00Z +1 edit").join(";")}`,
-      ),
-    },
-    ["order_lines.csv", 2, "changes"],
-    /more than 1000 entries/,
-  ],
-  "an order of more rows than fit into memory": [
-    {
-      "order_lines.csv": csv(
-        `${LINES},title`,
-        ...Array.from(
-          { length: 4500 },
-          (_, index) => `o1,l${index},2026-01-05T10:00:00Z,1,${"x".repeat(1000)}`,
-        ),
-      ),
-    },
-    ["order_lines.csv", 2, "order_id"],
-    /more than 4 MiB of rows/,
-  ],
-  "a flag that is neither true nor false": [
-    { "order_lines.csv": csv(`${LINES},test`, `${GOOD_LINE},perhaps`) },
-    ["order_lines.csv", 2, "test"],
-    /true nor false/,
-  ],
-  "an option without a name": [
-    { ...lines(), "variants.csv": csv("variant_id,product_id,option2_value", "v1,p1,Red") },
-    ["variants.csv", 2, "option2_name"],
-    /empty/,
-  ],
-  "an unknown condition": [
-    { ...lines(), "variants.csv": csv("variant_id,product_id,condition", "v1,p1,worn") },
-    ["variants.csv", 2, "condition"],
-    /none of new, used/,
-  ],
-  "a product without title": [
-    { ...lines(), "products.csv": csv("product_id,title", "p1,") },
-    ["products.csv", 2, "title"],
-    /empty/,
-  ],
-  "a label in a currency that does not exist": [
-    {
-      ...lines(),
-      "return_labels.csv": csv("label_id,charged_at,amount,currency", "b1,2026-01-06T00:00:00Z,1.5,QQQ"),
-    },
-    ["return_labels.csv", 2, "currency"],
-    /ISO 4217/,
-  ],
-  "a sale event that ends before it starts": [
-    {
-      ...lines(),
-      "sale_events.csv": csv("slug,label,starts_on,ends_on", "s,Sale,2026-02-02,2026-02-01"),
-    },
-    ["sale_events.csv", 2, "ends_on"],
-    /before/,
-  ],
-};
+test("an order of more rows than fit into memory is reported, and nothing is imported", async () => {
+  const rows = Array.from(
+    { length: 4500 },
+    (_, index) => `o1,l${index},2026-01-05T10:00:00Z,1,${"x".repeat(1000)}`,
+  );
+  const [problem] = await refusedRowsOf({ "order_lines.csv": csv(`${LINES},title`, ...rows) });
+  assert.deepEqual([problem?.line, problem?.column], [2, "order_id"]);
+  assert.match(problem?.reason ?? "", /more than 4 MiB of rows/u);
+});
 
-for (const [title, [files, at, reason]] of Object.entries(REFUSALS)) {
-  test(`${title} is reported with file, line, column and reason, and nothing is imported`, async () => {
-    const shopKey = await shop.open();
-    const result = await shop.import(shopKey, files);
-    assert.equal(result.imported, false);
-    assert.equal(result.invalid_count, 1);
-    const [problem] = result.invalid;
-    assert.match(problem?.reason ?? "", reason);
-    assert.match(problem?.allowed ?? "", /^[a-z0-9].{2,}[^.]$/u);
-    assert.deepEqual([problem?.file, problem?.line, problem?.column], at);
-    const dump = await shop.dump(shopKey);
-    assert.deepEqual(Object.values(dump).flat(), []);
-    const unchanged = { readiness: "installing", data_version: 0, data_as_of: null };
-    assert.deepEqual(await shop.state(shopKey), unchanged);
-  });
+/** The rows that an import refuses, and because of which it changes nothing. */
+async function refusedRowsOf(files: FolderFiles) {
+  const shopKey = await shop.open();
+  const { imported, invalid, invalid_count: count } = await shop.import(shopKey, files);
+  assert.deepEqual([imported, count], [false, invalid.length]);
+  for (const { allowed } of invalid) assert.match(allowed ?? "", /^[a-z0-9].{2,}[^.]$/u);
+  assert.deepEqual(Object.values(await shop.dump(shopKey)).flat(), []);
+  const unchanged = { readiness: "installing", data_version: 0, data_as_of: null };
+  assert.deepEqual(await shop.state(shopKey), unchanged);
+  return invalid;
 }
 
 test("lines are counted as they stand in the file, over quoted line breaks and blank lines", async () => {
