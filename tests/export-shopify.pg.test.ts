@@ -79,12 +79,12 @@ async function addLabels(shop: ImportWorkspace, shopKey: number): Promise<void> 
   await shop.database.transaction((connection) => rebuildWorkspace(connection, shopKey));
 }
 
-for (const { seed, currencyCode } of [
-  { seed: 11, currencyCode: "EUR" },
-  { seed: 12, currencyCode: "KWD" },
+for (const { seed, currencyCode, orders } of [
+  { seed: 11, currencyCode: "EUR", orders: 150 },
+  { seed: 12, currencyCode: "KWD", orders: 60 },
 ]) {
   test(`the export of a fetched store in ${currencyCode} gives the same facts and rollups`, async () => {
-    const sync = await startShopifySync({ seed, currencyCode, orders: 150, products: 20 });
+    const sync = await startShopifySync({ seed, currencyCode, orders, products: 20 });
     const { shop } = sync;
     try {
       const synced = await sync.connect();

@@ -38,37 +38,45 @@ async function changeStore({ simulator }: ShopifySync): Promise<void> {
 }
 
 for (const { seed, currencyCode } of [
-  { seed: 1, currencyCode: "EUR" },
   { seed: 2, currencyCode: "JPY" },
   { seed: 3, currencyCode: "KWD" },
 ]) {
-  test(`a shop synced through its API and imported as a folder gives identical cohort rows (seed ${seed})`, async (context) => {
-    const sync = await openShopifySync(context, { seed, currencyCode, orders: 120, products: 25 });
+  test(`a shop in ${currencyCode} that is synced and imported as a folder gives identical cohort rows`, async (context) => {
+    const sync = await openShopifySync(context, { seed, currencyCode, orders: 50, products: 25 });
     const synced = await sync.connect();
-    const outcome = await synced.sync("backfill");
-    assert.equal(outcome.counts["orders"], 120);
+    await synced.sync("backfill");
     const rows = await synced.cohorts();
-    assert.ok(rows.length > 250);
+    assert.ok(rows.length > 100);
     assert.deepEqual(rows, await sync.exportedCohorts());
-
-    await changeStore(sync);
-    await synced.sync("incremental");
-    // Only a webhook reports a deleted order.
-    const [deleted] = await sync.shop.rows<{ id: string }>(
-      "select order_id as id from order_reference where shop_key = $1 and order_name = '#1007'",
-      [synced.shopKey],
-    );
-    await synced.ask("order", [deleted?.id ?? ""]);
-    await synced.sync("refresh");
-    const changed = await synced.cohorts();
-    assert.notDeepEqual(changed, rows);
-    assert.deepEqual(changed, await sync.exportedCohorts());
-
-    const again = await sync.connect();
-    await again.sync("backfill");
-    assert.deepEqual(await again.cohorts(), changed);
   });
 }
+
+test("a shop gives identical cohort rows, synced through its API and imported as a folder, also once it has changed", async (context) => {
+  const sync = await openShopifySync(context, { seed: 1, orders: 120, products: 25 });
+  const synced = await sync.connect();
+  const outcome = await synced.sync("backfill");
+  assert.equal(outcome.counts["orders"], 120);
+  const rows = await synced.cohorts();
+  assert.ok(rows.length > 250);
+  assert.deepEqual(rows, await sync.exportedCohorts());
+
+  await changeStore(sync);
+  await synced.sync("incremental");
+  // Only a webhook reports a deleted order.
+  const [deleted] = await sync.shop.rows<{ id: string }>(
+    "select order_id as id from order_reference where shop_key = $1 and order_name = '#1007'",
+    [synced.shopKey],
+  );
+  await synced.ask("order", [deleted?.id ?? ""]);
+  await synced.sync("refresh");
+  const changed = await synced.cohorts();
+  assert.notDeepEqual(changed, rows);
+  assert.deepEqual(changed, await sync.exportedCohorts());
+
+  const again = await sync.connect();
+  await again.sync("backfill");
+  assert.deepEqual(await again.cohorts(), changed);
+});
 
 /** Order #1006 of this shop: jeans of 2, 1 and 3 units and a tip of 5.31, read without its ledger. */
 test("M1: a tip without a ledger counts as sold neither from the API nor from the folder", async (context) => {

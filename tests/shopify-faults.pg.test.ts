@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { SourceFailed, SourceRefused } from "../src/sync/connector.ts";
 import type { BulkFault, RequestFault } from "../tools/simulators/shopify/faults.ts";
 import { approvedTokens } from "./support/shopify-approval.ts";
-import { openShopifySync, QUICK, startShopifySync } from "./support/shopify-sync.ts";
+import { askShop, openShopifySync, QUICK, startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
 import { APP } from "./support/webhooks.ts";
 import { eventually } from "./support/worker.ts";
@@ -78,15 +78,16 @@ test("a backfill requests smaller pages if the platform charges them object by o
 
 const BULK_FAULTS: BulkFault[] = ["fail", "expire", "truncated", "duplicate", "swapped", "cut"];
 
-for (const fault of BULK_FAULTS) {
-  test(`a backfill survives bulk operations of the kind ${fault}`, async () => {
+test("a backfill survives every fault of bulk operations, of whichever it happens to", async () => {
+  // The four operations take the faults in turn when they start.
+  for (const faults of [BULK_FAULTS, [...BULK_FAULTS.slice(3), ...BULK_FAULTS.slice(0, 3)]]) {
     const workspace = await sync.connect();
-    await sync.simulator.control("bulk-fault", { fault, times: 3 });
+    for (const fault of faults) await sync.simulator.control("bulk-fault", { fault });
     await workspace.sync("backfill");
     await sync.simulator.control("clear-faults", {});
     await assertUndisturbed(workspace);
-  });
-}
+  }
+});
 
 test("a backfill survives downloads that fail", async () => {
   const workspace = await sync.connect();
@@ -142,12 +143,7 @@ test("other bulk operations of the app are waited for", async (context) => {
 
 async function cancelBulk(id: string, { simulator }: ShopifySync): Promise<void> {
   const query = "mutation($id: ID!) { bulkOperationCancel(id: $id) { userErrors { message } } }";
-  const answer = await fetch(`${simulator.url}/admin/api/2026-10/graphql.json`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "x-shopify-access-token": simulator.token },
-    body: JSON.stringify({ query, variables: { id } }),
-  });
-  assert.equal("errors" in ((await answer.json()) as object), false);
+  assert.equal("errors" in ((await askShop(simulator, query, { id })) as object), false);
 }
 
 test("a platform that stays unreachable ends the run in one sentence", async () => {

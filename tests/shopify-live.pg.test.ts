@@ -12,6 +12,7 @@ import { connectApproved, connectSource } from "../src/actions/sources/connect.t
 import { SHOPIFY_SOURCE } from "../src/sync/connectors/shopify/connector.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import { approvedTokens } from "./support/shopify-approval.ts";
+import { askShop } from "./support/shopify-sync.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
 import { makeWorkspace } from "./support/workspace.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
@@ -114,12 +115,8 @@ test("a webhook that names a return without its order causes a run that reads th
   await simulator.control("change", change);
   await simulator.control("drop-messages", {});
   const { id } = (await simulator.control("order", { order })) as { id: string };
-  const returned = await fetch(`${simulator.url}/admin/api/2026-10/graphql.json`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "x-shopify-access-token": simulator.token },
-    body: JSON.stringify({ query: `query Q { order(id: "${id}") { returns(first: 1) { nodes { id } } } }` }),
-  });
-  const answer = (await returned.json()) as {
+  const query = `query Q { order(id: "${id}") { returns(first: 1) { nodes { id } } } }`;
+  const answer = (await askShop(simulator, query)) as {
     data: { order: { returns: { nodes: { id: string }[] } } };
   };
   const [{ id: returnId } = { id: "" }] = answer.data.order.returns.nodes;

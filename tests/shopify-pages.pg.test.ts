@@ -50,10 +50,10 @@ async function openBetween(
 const ONE_BY_ONE: Between = { asked: (body) => body.replaceAll(/\bfirst: \d+/g, "first: 1") };
 
 test("every connection is read to its end: pages of one record give the same rows", async (context) => {
-  const sync = await openShopifySync(context, { seed: 31, orders: 40, products: 8 });
+  const sync = await openShopifySync(context, { seed: 31, orders: 24, products: 8 });
   const { simulator, shop } = sync;
   const { settings } = await openBetween(context, simulator.url, ONE_BY_ONE);
-  await simulator.control("change", { do: "touchOrders", count: 20, seed: 1 });
+  await simulator.control("change", { do: "touchOrders", count: 12, seed: 1 });
   const paged = await sync.connect();
   await paged.sync("backfill", { settings });
   assert.deepEqual(await paged.cohorts(), await sync.exportedCohorts());
@@ -68,12 +68,12 @@ test("every connection is read to its end: pages of one record give the same row
     products.map(({ gid }) => gid),
   );
   const { counts } = await paged.sync("refresh", { settings });
-  assert.equal(counts["orders"], 40);
+  assert.equal(counts["orders"], 24);
   assert.equal(counts["products"], 8);
   // Orders fetched whole equal those of bulk operations and pages.
   assert.equal(counts["changed_orders"], 0);
 
-  await simulator.control("change", { do: "touchOrders", count: 20, seed: 2 });
+  await simulator.control("change", { do: "touchOrders", count: 12, seed: 2 });
   await paged.sync("incremental", { settings });
   assert.deepEqual(await paged.cohorts(), await sync.exportedCohorts());
 });
@@ -103,7 +103,7 @@ test("every tracking number of a return is read, however many there are", async 
 });
 
 test("when a request ends the run, no other request continues", async (context) => {
-  const { simulator, connect } = await openShopifySync(context, { seed: 31, orders: 300, products: 12 });
+  const { simulator, connect } = await openShopifySync(context, { seed: 31, orders: 120, products: 12 });
   let pages = 0;
   const { settings, underWay } = await openBetween(context, simulator.url, {
     ...ONE_BY_ONE,

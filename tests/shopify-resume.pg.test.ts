@@ -15,7 +15,7 @@ async function syncInPieces(workspace: ShopifyWorkspace, kind: SyncKind, seed: n
   const random = randomOf(seed);
   for (let stopped = 0; ; stopped += 1) {
     const stop = new AbortController();
-    const longestMs = stopped < 25 ? 200 : 60_000;
+    const longestMs = stopped < 12 ? 200 : 60_000;
     const timer = setTimeout(() => stop.abort(REASON), random.between(1, longestMs));
     try {
       await workspace.sync(kind, { signal: stop.signal });

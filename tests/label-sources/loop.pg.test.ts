@@ -135,7 +135,7 @@ test("no return is lost if one that was read is updated before the others are re
       labels: [label(`T${index}`, 100)],
     }),
   );
-  for (const answers of [1, 2, 3, 8, 16, 17, 18, 19, 20]) {
+  for (const answers of [1, 3, 16, 18, 20]) {
     const { shopKey, simulator } = await open(context, returns);
     const first = returns[0] as SimulatedReturn;
     simulator.control.changeAfter(answers, () =>

@@ -133,6 +133,16 @@ export async function openShopifySync(
   return sync;
 }
 
+/** Sends a query to the shop as the custom app does. */
+export async function askShop(simulator: ShopifySimulator, query: string, variables = {}): Promise<unknown> {
+  const answer = await fetch(`${simulator.url}/admin/api/2026-10/graphql.json`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-shopify-access-token": simulator.token },
+    body: JSON.stringify({ query, variables }),
+  });
+  return answer.json();
+}
+
 type Place = {
   simulator: ShopifySimulator;
   shop: ImportWorkspace;
