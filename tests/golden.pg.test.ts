@@ -8,7 +8,7 @@ import { changeWorkspace } from "./support/tenants.ts";
 import { compareStore } from "./support/warehouse.ts";
 import { assertPreviewed, SOME } from "./support/window-preview.ts";
 
-/** Each golden store: the API's answers equal those computed by hand, docs/sql computes the same, and so does the preview of other settings. */
+/** Each golden store: the API's answers equal those computed by hand, docs/sql computes the same, and so does every third preview of other settings. */
 
 for (const [turn, golden] of readGoldenStores().entries()) {
   test(`${golden.rules.join(", ")}: ${golden.about}`, () => checkStore(golden, turn));
@@ -27,9 +27,10 @@ async function checkStore(golden: GoldenStore, turn: number): Promise<void> {
   await setFullLeaderboards(service, tenant, true);
   await changeWorkspace(service.database, tenant, { visible_card_size: 500 });
   await compareStore({ ...service, token: tenant.token }, golden.name, turn);
+  if (turn % 3 > 0) return;
   await setFullLeaderboards(service, tenant, workspace.full_leaderboards);
   await changeWorkspace(service.database, tenant, { visible_card_size: workspace.visible_card_size });
   const member = await actAs(service, tenant);
-  const wanted = SOME[turn % SOME.length] ?? assert.fail();
+  const wanted = SOME[(turn / 3) % SOME.length] ?? assert.fail();
   await assertPreviewed(service, { member, tenant, isUnlimited: true }, wanted);
 }

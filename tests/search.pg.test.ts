@@ -131,14 +131,14 @@ const WORDS =
   "linden shirt dress vesper slip waxed field jacket glow table lamp merino crew socks canvas tote bag oak shelf brass " +
   "hook linen duvet cover wool throw ceramic mug steel bottle trail runner suede boot denim jean cotton polo hoodie";
 
-/** A shop of 28,000 entities: 4,000 products of three words, with six SKUs each. */
-async function createLargeTenant(): Promise<Tenant> {
+/** A shop of products of three words, with six SKUs each. */
+async function createShop(products: number): Promise<Tenant> {
   const tenant = await createTenant(service.database);
   await service.database.query(
     `with word as (select string_to_array($2, ' ') as list), product as (
        select n, list[1 + n % 39] || ' ' || list[1 + n / 39 % 39] || ' ' || list[1 + (n * 7 + 3) % 39] || ' ' || n as title,
               list[1 + n * 13 % 39] || ' house' as vendor
-         from word, generate_series(1, 4000) n
+         from word, generate_series(1, $3::integer) n
      ), row (type_rank, key, sku, title, vendor, n) as (
        select 2, 'gid ' || n, null, title, vendor, n from product
        union all
@@ -149,7 +149,7 @@ async function createLargeTenant(): Promise<Tenant> {
      select $1, type_rank, coalesce(sku, title), key, 'gid ' || n, sku, title, vendor,
             lower(concat_ws(E'\\n', sku, title, vendor))
        from row`,
-    [tenant.shopKey, WORDS],
+    [tenant.shopKey, WORDS, products],
   );
   return tenant;
 }
@@ -172,7 +172,7 @@ describe("a large catalogue", () => {
   let other: Tenant;
 
   before(async () => {
-    [large, other] = [await createLargeTenant(), await createLargeTenant()];
+    [large, other] = [await createShop(4000), await createShop(100)];
     await service.database.query("analyze entity");
   });
 

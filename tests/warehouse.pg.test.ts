@@ -14,7 +14,7 @@ import { compareStore, SQL, type Row } from "./support/warehouse.ts";
 /** Compares docs/sql with the API: both compute the same figures of a store. For golden stores see golden.pg.test.ts. */
 
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
-const RANDOM_STORES = 10;
+const RANDOM_STORES = 4;
 
 /** The guide's recipe for cohorts: the result from the facts equals the table of cohorts. */
 async function checkRecipe(duckdb: DuckDBConnection): Promise<void> {

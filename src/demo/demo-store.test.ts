@@ -306,8 +306,6 @@ function reasonShare(sold: readonly CountedLine[], reason: string): number {
 
 for (const { today, seed } of [
   { today: TODAY, seed: 20 },
-  { today: "2026-12-03", seed: 20 },
-  { today: "2027-01-18", seed: 20 },
   { today: "2027-03-02", seed: 20 },
   { today: "2025-06-30", seed: 3 },
 ]) {
