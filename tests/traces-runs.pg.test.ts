@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { readFileSync, appendFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { registerHooks } from "node:module";
 import { startShipStationSimulator } from "../tools/simulators/shipstation/server.ts";
 import type { ShipStationSimulator } from "../tools/simulators/shipstation/server.ts";
 import { readConfig } from "../src/config.ts";
@@ -13,7 +12,7 @@ import { requestRun } from "../src/store/queries/sync-request.ts";
 import { ask, RETRY_POLICY } from "../src/sync/connectors/shared/http.ts";
 import { createConnectors } from "../src/sync/connectors/sources.ts";
 import { openCredentials, sealSecrets } from "../src/sync/credentials.ts";
-import { startCollector, traceWhile, tracingEnvironment, treeOf } from "./support/collector.ts";
+import { only, startCollector, traceWhile, tracingEnvironment, treeOf } from "./support/collector.ts";
 import type { CollectedSpan, Collector } from "./support/collector.ts";
 import { startCommand } from "./support/command.ts";
 import { addTestEndpoint, writeAlerts } from "./support/push.ts";
@@ -23,16 +22,6 @@ import { serviceEnvironment, startTestService, type TestService } from "./suppor
 import { createTenant, type Tenant } from "./support/tenants.ts";
 import { eventually, runNext, workerOptions } from "./support/worker.ts";
 import { makeFolder } from "./support/folder.ts";
-
-/** Preloaded into a process (NODE_OPTIONS=--import=…): writes the address of each module of OpenTelemetry that it loads. */
-
-registerHooks({
-  load: (url, context, nextLoad) => {
-    const file = process.env["LOADED_PACKAGES_FILE"];
-    if (file !== undefined && url.includes("/@opentelemetry/")) appendFileSync(file, `${url}\n`);
-    return nextLoad(url, context);
-  },
-});
 
 let collector: Collector;
 let service: TestService;
@@ -47,12 +36,6 @@ before(async () => {
   ]);
 });
 after(() => Promise.all([collector.stop(), service.stop(), simulator.stop(), receiver.stop()]));
-
-function only(spans: readonly CollectedSpan[], name: string): CollectedSpan {
-  const found = spans.filter((span) => span.name === name);
-  assert.equal(found.length, 1, `${name} among ${spans.map((span) => span.name).join(", ")}`);
-  return found[0] as CollectedSpan;
-}
 
 /** Requests a due run of a label source. */
 async function requestLabels({ shopKey }: Tenant): Promise<void> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createAdmit } from "../src/access/admit.ts";
 import { traced } from "../src/lib/trace.ts";
-import { startCollector, traceWhile, treeOf, type CollectedSpan } from "./support/collector.ts";
+import { only, startCollector, traceWhile, treeOf } from "./support/collector.ts";
 import { countLockWaits } from "./support/locks.ts";
 import { post, rpc, toolCall } from "./support/mcp.ts";
 import { startTestService, type TestService } from "./support/service.ts";
@@ -40,12 +40,6 @@ const freshParams = () => {
 async function ask(headers: Record<string, string> = {}): Promise<void> {
   const answer = await service.call(PATH, { token: tenant.token, params: freshParams(), headers });
   assert.equal(answer.status, 200, answer.text);
-}
-
-function only(spans: readonly CollectedSpan[], name: string): CollectedSpan {
-  const found = spans.filter((span) => span.name === name);
-  assert.equal(found.length, 1, `${name} among ${spans.map((span) => span.name).join(", ")}`);
-  return found[0] as CollectedSpan;
 }
 
 test("a request is one trace: admission, the answer, and each statement by its name", async () => {

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
@@ -151,4 +152,11 @@ export type SpanTree = { [name: string]: SpanTree };
 export function treeOf(spans: readonly CollectedSpan[], parentSpanId = ""): SpanTree {
   const children = spans.filter((span) => span.parentSpanId === parentSpanId);
   return Object.fromEntries(children.map(({ name, spanId }) => [name, treeOf(spans, spanId)]));
+}
+
+/** The one span of this name. */
+export function only(spans: readonly CollectedSpan[], name: string): CollectedSpan {
+  const found = spans.filter((span) => span.name === name);
+  assert.equal(found.length, 1, `${name} among ${spans.map((span) => span.name).join(", ")}`);
+  return found[0] as CollectedSpan;
 }
