@@ -35,6 +35,12 @@ export function monthBefore(month: string): string {
   return monthOf(dayOf(`${month}-01`) - 1);
 }
 
+export function elevenMonthsBefore(month: string): string {
+  let first = month;
+  for (let count = 0; count < 11; count++) first = monthBefore(first);
+  return first;
+}
+
 export function lastDayOf(month: string): number {
   return dayOf(`${monthAfter(month)}-01`) - 1;
 }

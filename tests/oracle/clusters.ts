@@ -1,4 +1,4 @@
-import { monthBefore } from "./calendar.ts";
+import { elevenMonthsBefore } from "./calendar.ts";
 import { latestCompleteMonth } from "./coverage.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { wilsonOf } from "./numbers.ts";
@@ -131,8 +131,7 @@ function correlationOf(question: Question, category: string | null): number | nu
 function correlationOfOrders({ store, ledger }: Question, category: string | null): number | null {
   const windowDays = store.settings.primary_window_days;
   const last = latestCompleteMonth(store, windowDays);
-  let first = last;
-  for (let month = 1; month < 12; month += 1) first = monthBefore(first);
+  const first = elevenMonthsBefore(last);
   const inCategory = new Set(
     ledger.catalogue.products.filter((one) => one.analyticsCategory === category).map(({ gid }) => gid),
   );

@@ -1,8 +1,8 @@
-import { monthBefore, monthsFrom } from "./calendar.ts";
+import { elevenMonthsBefore, monthsFrom } from "./calendar.ts";
 import { coveragePart, latestCompleteMonth } from "./coverage.ts";
 import { excessMinor, usualMonths } from "./excess.ts";
 import { costMinor, figuresOf, soldValueOf, type Figures } from "./figures.ts";
-import { amountOf, byCodePoint, decimalsOf, nearest, rateOf } from "./numbers.ts";
+import { amountOf, byCodePoint, decimalsOf, nearest, rateOf, total } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { countedMonths, isKnownVendor, windowDaysOf } from "./selection.ts";
 import type { OracleCatalogue } from "./catalogue.ts";
@@ -113,13 +113,13 @@ export function costLeaderboard(question: Question): Answered {
       ...coveragePart(store, params),
       vendor_known: vendorKnown(question),
       totals: {
-        total_cost_amount: amountOf(sumOf(ranking, costOf), currency),
+        total_cost_amount: amountOf(total(ranking, costOf), currency),
         total_refunded_amount: amountOf(
-          sumOf(ranking, (row) => row.refundMinor),
+          total(ranking, (row) => row.refundMinor),
           currency,
         ),
         total_return_label_cost: amountOf(
-          sumOf(ranking, (row) => (ledger.labelCostsIncluded ? row.labelMinor : 0)),
+          total(ranking, (row) => (ledger.labelCostsIncluded ? row.labelMinor : 0)),
           currency,
         ),
         ...unitTotals(ranking),
@@ -141,20 +141,16 @@ function vendorKnown({ ledger, params }: Question): boolean | null {
 
 function sumOfFigures(rows: readonly Ranked[]) {
   return {
-    sold: sumOf(rows, (row) => row.sold),
-    soldMinor: sumOf(rows, (row) => row.soldMinor),
-    soldWithValue: sumOf(rows, (row) => row.soldWithValue),
-    refundMinor: sumOf(rows, (row) => row.refundMinor),
+    sold: total(rows, (row) => row.sold),
+    soldMinor: total(rows, (row) => row.soldMinor),
+    soldWithValue: total(rows, (row) => row.soldWithValue),
+    refundMinor: total(rows, (row) => row.refundMinor),
   };
 }
 
-function sumOf(rows: readonly Ranked[], of: (row: Ranked) => number): number {
-  return rows.reduce((sum, row) => sum + of(row), 0);
-}
-
 function unitTotals(rows: readonly Ranked[]) {
-  const sold = sumOf(rows, (row) => row.sold);
-  const returned = sumOf(rows, (row) => row.returned);
+  const sold = total(rows, (row) => row.sold);
+  const returned = total(rows, (row) => row.returned);
   return { sold_units: sold, returned_units: returned, return_rate: rateOf(returned, sold) };
 }
 
@@ -202,10 +198,4 @@ function shownProduct(
 
 function compareRates(left: Figures, right: Figures): number {
   return left.returned * right.sold - right.returned * left.sold;
-}
-
-function elevenMonthsBefore(month: string): string {
-  let first = month;
-  for (let count = 0; count < 11; count++) first = monthBefore(first);
-  return first;
 }
