@@ -4,7 +4,7 @@ import { basePeriod, horizonDays } from "../metrics/age-curve.ts";
 import { isComplete, latestCompleteMonth } from "../metrics/completeness.ts";
 import { LIABILITY_MONTHS, liabilityOf, refundRate, sumLiabilities } from "../metrics/liability.ts";
 import type { Liability, ReturnedMonth } from "../metrics/liability.ts";
-import { currencyExponent, decimalFromMinor, decimalOrNull } from "../metrics/money.ts";
+import { currencyExponent, decimalFromMinor, decimalOrNull, wholeMinor } from "../metrics/money.ts";
 import {
   OUTLOOK_MONTHS,
   curveDaysOf,
@@ -145,7 +145,7 @@ export async function loadLiability(query: CohortQuery): Promise<ReportLiability
   return {
     as_of: dayToText(asOfDay),
     level: OUTLOOK_LEVEL,
-    unit_refund_amount: decimalFromMinor(Math.round(rate.refundMinorPerUnit), exponent),
+    unit_refund_amount: decimalFromMinor(wholeMinor(rate.refundMinorPerUnit), exponent),
     low_evidence: rate.isLowEvidence,
     ...presentLiability(sumLiabilities(liabilities, liabilityOf(together, rate)), exponent),
     months: liabilities.map((liability, place) => ({

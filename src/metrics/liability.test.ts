@@ -85,6 +85,20 @@ test("M21: goods have a value from a known cost of 95 % of the returned units on
   assert.deepEqual([toppedUp(19, 95), toppedUp(18, 95), toppedUp(19, 94)], [500, null, null]);
 });
 
+test("M21: refunds that were taken back are rounded away from zero like others, and no end is below 0", () => {
+  const takenBack = known(
+    refundRate(
+      Array.from({ length: 6 }, () => month(50, -125)),
+      [],
+      SIX,
+    ),
+  );
+  const one = liabilityOf(outlook(101, 101, 101), takenBack);
+  assert.deepEqual([one.refundMinor, one.lowMinor, one.highMinor], [-3, 0, 0]);
+  const both = sumLiabilities([one, one], liabilityOf(outlook(102, 102, 102), takenBack));
+  assert.deepEqual([both.refundMinor, both.lowMinor, both.highMinor], [-6, 0, 0]);
+});
+
 test("M7, M21: several months are their sum, and never negative", () => {
   const rate = known(refundRate(SIX, [], SIX));
   const months = [liabilityOf(outlook(180.33, 164, 200), rate), liabilityOf(outlook(101.11, 100, 103), rate)];

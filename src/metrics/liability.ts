@@ -1,4 +1,5 @@
 /** M21: the refunds still to come for units already sold. Money in minor units of the shop's currency. */
+import { wholeMinor } from "./money.ts";
 import type { Outlook } from "./outlook.ts";
 
 /** The returns of a complete cohort month inside the window. */
@@ -82,10 +83,10 @@ export function liabilityOf(outlook: Outlook, rate: RefundRate): Liability {
     Math.hypot(each * (end - outlook.returnedUnits), Math.sqrt(byRefund));
   return {
     expectedUnits,
-    refundMinor: Math.round(money),
-    lowMinor: Math.round(Math.max(0, money - distance(low))),
-    highMinor: Math.round(money + distance(high)),
-    goodsMinor: rate.goodsMinorPerUnit === null ? null : Math.round(expectedUnits * rate.goodsMinorPerUnit),
+    refundMinor: wholeMinor(money),
+    lowMinor: wholeMinor(Math.max(0, money - distance(low))),
+    highMinor: wholeMinor(Math.max(0, money + distance(high))),
+    goodsMinor: rate.goodsMinorPerUnit === null ? null : wholeMinor(expectedUnits * rate.goodsMinorPerUnit),
   };
 }
 
@@ -98,7 +99,7 @@ export function sumLiabilities(months: readonly Liability[], together: Liability
     expectedUnits: together.expectedUnits,
     refundMinor,
     lowMinor: Math.max(0, refundMinor - together.refundMinor + together.lowMinor),
-    highMinor: refundMinor - together.refundMinor + together.highMinor,
+    highMinor: Math.max(0, refundMinor - together.refundMinor + together.highMinor),
     goodsMinor: together.goodsMinor === null ? null : total((month) => month.goodsMinor ?? 0),
   };
 }

@@ -51,6 +51,11 @@ export function roundedMinor({ digits, scale }: Decimal, exponent: number): numb
   return Number.isSafeInteger(minor) ? minor : null;
 }
 
+/** An estimated amount in whole minor units, halves away from zero. */
+export function wholeMinor(minor: number): number {
+  return Math.sign(minor) * Math.round(Math.abs(minor));
+}
+
 /**
  * An amount given as a number, in possibly fractional minor units, for comparing with a threshold (M13).
  * It is shifted as the decimal it is written as: 1.1 becomes 110, where 1.1 * 100 would exceed it.
