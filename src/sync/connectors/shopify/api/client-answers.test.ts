@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
 import { openClient, SHOPIFY_RETRY_POLICY } from "./client.ts";
 import { DOCUMENTS } from "./documents.ts";
+import { openNodeReader } from "./nodes.ts";
 import { exchangeCode } from "../install/access.ts";
 
 async function serve(context: TestContext, listener: RequestListener): Promise<string> {
@@ -17,12 +19,12 @@ async function serve(context: TestContext, listener: RequestListener): Promise<s
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const clientOf = (url: string) =>
+const clientOf = (url: string, tries = 2) =>
   openClient({
     url,
     tokens: { accessToken: async () => "token", refreshed: async () => "token" },
     signal: AbortSignal.timeout(30_000),
-    retryPolicy: { ...SHOPIFY_RETRY_POLICY, tries: 2, firstDelayMs: 1 },
+    retryPolicy: { ...SHOPIFY_RETRY_POLICY, tries, firstDelayMs: 1, maxDelayMs: 1 },
   });
 
 const DOCUMENT = { name: "shop", text: "query shop { shop { id } }", read: (answer: unknown) => answer };
@@ -66,6 +68,26 @@ test("a return whose order is not shown is left out; other documents with errors
     clientOf(url).query(DOCUMENTS.returnOrders, { ids }),
     /refused ReturnOrders: Access denied/u,
   );
+});
+
+test("objects that are too many for the platform to read in time are requested in parts", async (context) => {
+  const asked: number[] = [];
+  const answer = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
+    const { variables } = (await json(request)) as { variables: { ids: string[] } };
+    asked.push(variables.ids.length);
+    const nodes = variables.ids.map((id) => ({ id, order: { id } }));
+    const internal = { message: "Internal error", extensions: { code: "INTERNAL_SERVER_ERROR" } };
+    const errors = [asked.length % 2 === 0 ? internal : { message: "Timeout" }];
+    response.end(JSON.stringify(variables.ids.length > 2 ? { errors } : { data: { nodes } }));
+  };
+  const url = await serve(context, (request, response) => void answer(request, response));
+  const ids = ["1", "2", "3", "4", "5"];
+  const nodes = await openNodeReader(clientOf(url, 8), DOCUMENTS.returnOrders, 10).read(ids);
+  assert.deepEqual(
+    nodes.map((node) => node?.id),
+    ids,
+  );
+  assert.deepEqual(asked, [5, 5, 5, 3, 3, 3, 2, 1, 2]);
 });
 
 test("no redirect is followed, with or without a token", async (context) => {

@@ -58,7 +58,7 @@ type ShopifyClientOptions = {
   retryPolicy: ShopifyRetryPolicy;
 };
 
-/** A request costs more than the platform allows for any request: request less at once. */
+/** A request costs more than the platform allows for any request, or than it can do in time: request less at once. */
 export class CostExceeded extends Error {
   override name = "CostExceeded";
 }
@@ -88,8 +88,10 @@ async function query<Answer>(
 ): Promise<Answer> {
   const { tokens, url } = options;
   const body = JSON.stringify({ query: document.text, variables });
+  const hasSeveral = Array.isArray(variables["ids"]) && variables["ids"].length > 1;
   let token: string | null = null;
   let isRefreshed = false;
+  let breakdowns = 0;
   const data = await ask<Json>(
     source,
     async () => {
@@ -104,7 +106,12 @@ async function query<Answer>(
       };
     },
     async (answer) => {
-      if (answer.status !== 401 && answer.status !== 403) return readAnswer(budget, document, answer);
+      if (answer.status !== 401 && answer.status !== 403) {
+        const outcome = readAnswer(budget, document, answer);
+        if ("again" in outcome && outcome.delayMs === null) breakdowns += 1;
+        if (hasSeveral && breakdowns === MOST_BREAKDOWNS) throw new CostExceeded(document.name);
+        return outcome;
+      }
       if (token === null || isRefreshed) throw new SourceRefused(REFUSED);
       isRefreshed = true;
       token = await tokens.refreshed(token);
@@ -113,6 +120,9 @@ async function query<Answer>(
   );
   return document.read(data);
 }
+
+/** The platform's internal errors, and its timeouts, of one request for several objects: from then on, fewer are requested at once. */
+const MOST_BREAKDOWNS = 3;
 
 const REFUSED = "Shopify no longer accepts the access token of this app: connect the shop again.";
 
@@ -148,7 +158,8 @@ function readAnswer(
     return { again: "it throttles this app", delayMs: budget.throttledMs(extensions) };
   if (codes.has("MAX_COST_EXCEEDED")) throw new CostExceeded(name);
   const messages = found.map(({ message }) => message.replace(/\.$/u, "")).join("; ");
-  if (codes.has("INTERNAL_SERVER_ERROR")) return { again: messages, delayMs: null };
+  // "Timeout" has no code (travis-r6s/gridsome-source-shopify issue 49).
+  if (codes.has("INTERNAL_SERVER_ERROR") || messages === "Timeout") return { again: messages, delayMs: null };
   const isOfNodes = found.every(({ path }) => path?.[0] === "nodes" && path.length > 1);
   if (found.length > 0 && !(leavesOut && isOfNodes))
     throw new SourceFailed(`Shopify refused ${name}: ${messages}.`);
