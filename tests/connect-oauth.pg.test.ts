@@ -67,7 +67,7 @@ test("a merchant who opens the link and approves connects the shop with tokens t
 });
 
 test("an installation from the platform redirects to the approval for the workspace with the shop's domain", async () => {
-  const { domain, tenant } = await oauth.newShop();
+  const { simulator, domain, tenant } = await oauth.newShop();
   const values = { shop: domain, timestamp: timestamp(), host: "YWRtaW4=" };
   const unknown = await oauth.open(oauth.signed("/connect/shopify", values));
   assert.equal(unknown.status, 404);
@@ -84,9 +84,13 @@ test("an installation from the platform redirects to the approval for the worksp
   assert.equal(address.pathname, "/admin/oauth/authorize");
   assert.equal(address.searchParams.get("client_id"), APP.clientId);
 
-  await connectShop(oauth.service, tenant.shopKey, domain);
+  await connectShop(oauth.service, tenant.shopKey, domain, { accessToken: simulator.token }, simulator.url);
   const opened = await oauth.open(oauth.signed("/connect/shopify", values));
   assert.deepEqual([opened.status, await sentenceOf(opened)], [200, `${domain} is connected.`]);
+  // It was uninstalled, which no delivery has reported yet.
+  await simulator.control("revoke-tokens", {});
+  const again = new URL(await oauth.next(oauth.signed("/connect/shopify", values)));
+  assert.equal(again.href.startsWith(`${simulator.url}/admin/oauth/authorize?`), true);
 });
 
 test("an address that the platform has not signed is refused", async () => {

@@ -20,6 +20,7 @@ import {
 import type { OpenedInstallation, PendingInstall } from "../../sync/connectors/shopify/install/oauth.ts";
 import { exchangeCode, type App } from "../../sync/connectors/shopify/install/access.ts";
 import { SHOPIFY } from "../../sync/connectors/shopify/settings.ts";
+import { checkInstallation } from "../../sync/connectors/shopify/webhooks/receive.ts";
 import { defineAction, runAction, ShownSecret, type ActionContext, type ActionTools } from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { textInput } from "../field.ts";
@@ -104,8 +105,11 @@ export async function beginInstallation(
   if (workspace === undefined) {
     return refused(404, `There is no workspace for ${shop}: ask the operator of this service to create one.`);
   }
-  // The platform opens this address whenever the merchant opens the app.
-  if (isConnected(workspace)) return { status: 200, title: "Connected", message: `${shop} is connected.` };
+  // The platform opens this address whenever the merchant opens the app, and to install it, maybe before it reports the uninstallation.
+  const { keys, connecting, database } = ready;
+  const check = { database, sealingKey: keys.sealingKey, ...connecting.app };
+  if (isConnected(workspace) && (await checkInstallation(check, workspace)) !== "gone")
+    return { status: 200, title: "Connected", message: `${shop} is connected.` };
   const url = typeof workspace.settings?.["url"] === "string" ? workspace.settings["url"] : `https://${shop}`;
   const { shop_key: shopKey, shop_domain: domain } = workspace;
   return approval(ready, { shopKey, workspace: domain, shop, url, choices: {}, browser });

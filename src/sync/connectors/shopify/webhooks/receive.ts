@@ -375,7 +375,7 @@ const LONGEST_CHECK_MS = 4000;
 const RETRY_POLICY = { ...SHOPIFY_RETRY_POLICY, tries: 1, timeoutMs: LONGEST_CHECK_MS };
 
 /** Whether the app is still installed in the shop of a workspace: the platform takes the token of no other. */
-async function checkInstallation(
+export async function checkInstallation(
   check: InstallationCheck,
   { shop_key: shopKey, settings, sealed_credentials: sealed }: AccountRow,
 ): Promise<InstallationState> {
