@@ -331,7 +331,7 @@ export function readConfig(environment: Environment): Config {
     problems.push("SHOPIFY_CLIENT_ID needs SHOPIFY_CLIENT_SECRET.");
   if ((values.smtpUrl === null) !== (values.smtpFrom === null))
     problems.push("SMTP_URL and SMTP_FROM must be set together.");
-  problems.push(...problemsOfOidc(values));
+  if (isHalfOfOidc(values)) problems.push(HALF_OF_OIDC);
   if (isHalfOfRoles(values)) problems.push(HALF_OF_ROLES);
   const isExposed = !isLoopbackHost(values.host);
   if (isExposed) problems.push(...problemsOfExposure(values));
@@ -340,17 +340,12 @@ export function readConfig(environment: Environment): Config {
   return { ...values, warnings };
 }
 
-const NO_WAY_BACK =
-  "OIDC_ISSUER needs PUBLIC_URL, where the provider sends people back to: an https address, or one of this machine.";
+const HALF_OF_OIDC =
+  "OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET must be set together, and with PUBLIC_URL, where the provider sends people back to: an https address, or one of this machine.";
 
-function problemsOfOidc({ oidcIssuer, oidcClientId, oidcClientSecret, publicUrl }: Values): string[] {
+function isHalfOfOidc({ oidcIssuer, oidcClientId, oidcClientSecret, publicUrl }: Values): boolean {
   const given = [oidcIssuer, oidcClientId, oidcClientSecret].filter((value) => value !== null).length;
-  if (given === 0) return [];
-  const isReached = isHttpsOrLoopback(publicUrl ?? "");
-  return [
-    ...(given < 3 ? ["OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET must be set together."] : []),
-    ...(isReached ? [] : [NO_WAY_BACK]),
-  ];
+  return given > 0 && (given < 3 || !isHttpsOrLoopback(publicUrl ?? ""));
 }
 
 const HALF_OF_ROLES =

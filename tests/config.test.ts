@@ -83,6 +83,23 @@ describe("the options", () => {
     ]);
   });
 
+  test("name an identity provider with its client and the way back", () => {
+    const whole = {
+      OIDC_ISSUER: "https://login.example",
+      OIDC_CLIENT_ID: "id",
+      OIDC_CLIENT_SECRET: "secret",
+      PUBLIC_URL: "https://returns.example",
+    };
+    assert.equal(readConfig(whole).oidcIssuer, "https://login.example");
+    for (const part of [
+      ...["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "PUBLIC_URL"].map((name) => ({
+        [name]: "",
+      })),
+      { PUBLIC_URL: "http://returns.example" },
+    ])
+      assert.match(problemsOf({ ...whole, ...part }).join(), /must be set together, and with PUBLIC_URL/u);
+  });
+
   test("name networks that alerts may be pushed to, and a mail server with its sender", () => {
     assert.deepEqual(readConfig({ PUSH_NETWORKS: "10.0.0.0/8, fd00::/8" }).pushNetworks, [
       ["10.0.0.0", 8],

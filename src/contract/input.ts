@@ -5,13 +5,7 @@ import { meantText } from "../lib/nearest-name.ts";
 import { listParameters, pathNames, takesSelector } from "./endpoint.ts";
 import type { Endpoint, Parameter, ParameterSchema } from "./endpoint.ts";
 import { invalidParameters, REST_WORDS, type Vocabulary } from "./errors.ts";
-import {
-  ALIASES,
-  MAXIMUM_MONTHS_BY_INTERVAL,
-  OPTION_PREFIX,
-  SELECTOR_NAMES,
-  SHARED_PARAMETERS,
-} from "./parameters.ts";
+import { ALIASES, MAXIMUM_MONTHS_BY_INTERVAL, SELECTOR_NAMES, SHARED_PARAMETERS } from "./parameters.ts";
 import { ENDPOINTS } from "./registry.ts";
 import { selectorProblem, type SelectorInput } from "./selector.ts";
 import { TOOLS } from "./tools.ts";
@@ -88,8 +82,7 @@ export function compileInput(schema: TObject, words: Vocabulary = REST_WORDS) {
         ...[...problems].map(([name, sentence]) => ({ name: name === "selector" ? null : name, sentence })),
       ]);
     }
-    const isLookedUp = String(input["breakdownBy"]).startsWith(OPTION_PREFIX);
-    if (isLookedUp && words.surface === "mcp") input["isTool"] = true;
+    if (input["breakdownBy"] !== undefined && words.surface === "mcp") input["isTool"] = true;
     return normalized.length === 0 ? input : { ...input, normalized };
   };
 }

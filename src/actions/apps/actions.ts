@@ -137,8 +137,10 @@ export async function endGrant(caller: GrantCaller, token: string): Promise<null
   const grant = await findOwn(caller, access?.tokenId ?? refresh?.tokenId);
   if (grant === null) return null;
   const { shop_key: shopKey, token_id: tokenId } = grant;
-  const isAccess = isHash(grant.secret_hash, access?.secret ?? "", caller);
-  if (!isAccess && !isHash(grant.family_hash, refresh?.code ?? "", caller)) return null;
+  const isOwn =
+    isHash(grant.secret_hash, access?.secret ?? "", caller) ||
+    isHash(grant.family_hash, refresh?.code ?? "", caller);
+  if (!isOwn) return null;
   return caller.database.transaction(async (connection) => {
     if ((await holdWhetherMoving(connection, shopKey)) === true) throw MOVING;
     await endGrants(connection, shopKey, { tokenId }, endBy(caller, "by the app"));
