@@ -7,7 +7,8 @@ import { backup, restoreBackup, type Restored } from "../../src/actions/installa
 import { readBackup } from "../../src/actions/installation/backup-folder.ts";
 import { OPERATOR } from "../../src/actions/actor.ts";
 import type { Database } from "../../src/store/database.ts";
-import { openConnections, type TestDatabase } from "./database.ts";
+import { createTestDatabase, openConnections, plainTemplateName, type TestDatabase } from "./database.ts";
+import { isCitus } from "./citus.ts";
 import { execute, urlOfDatabase } from "./server.ts";
 import { migrate, MIGRATION_LOCK } from "../../src/store/migrate.ts";
 
@@ -27,6 +28,7 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
 
 /** A migrated database for backups: not distributed, because that is refused, even on a Citus server. */
 export async function createPlainDatabase(): Promise<TestDatabase> {
+  if (!isCitus()) return createTestDatabase(plainTemplateName);
   const database = await createEmptyDatabase();
   await migrate({ url: database.url });
   return database;

@@ -19,8 +19,9 @@ export type TestDatabase = { url: string; drop(): Promise<void> };
  */
 export type Seed<Known> = { name: string; write: (url: string) => Promise<Known> };
 
-/** The migrated database that every test database is a copy of. */
+/** The migrated database that every test database is a copy of, and on one server the one as a migration leaves it. */
 export const templateName = "template_returns";
+export const plainTemplateName = `${templateName}_plain`;
 
 /**
  * Test databases are of an installation whose keys an earlier version derived from TEST_SECRET, so that tests can create tokens and
@@ -77,10 +78,12 @@ export async function createTemplate(serverUrl: string): Promise<void> {
   await onEachServer(serverUrl, dropTemplates);
   await createTestLogins(serverUrl);
   const url = urlOfDatabase(serverUrl, templateName);
-  await onEachServer(serverUrl, (server) => execute(server, `create database ${templateName}`));
+  const first = isCitus() ? templateName : plainTemplateName;
+  await onEachServer(serverUrl, (server) => execute(server, `create database ${first}`));
   if (isCitus())
     await joinNodes((await listServers(serverUrl)).map((server) => urlOfDatabase(server, templateName)));
-  await migrate({ url });
+  await migrate({ url: urlOfDatabase(serverUrl, first) });
+  if (!isCitus()) await copyTemplate(serverUrl, templateName, plainTemplateName);
   for (const statement of [KEEP_TEST_KEYS, ...STOP_SCHEDULE]) await execute(url, statement);
   if (!isCitus()) return;
   const database = openConnections(url);
