@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import pino from "pino";
 import { readList } from "../src/actions/action.ts";
+import { startInstallationWorker } from "../src/app.ts";
+import { readConfig } from "../src/config.ts";
 import { endpointList } from "../src/actions/alert-endpoints/actions.ts";
 import { clearWorkspace } from "../src/store/queries/workspace-erase.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { createDeliveries } from "../src/worker/deliveries.ts";
-import { runCommand, startCommand, type CommandOutcome, type RunningCommand } from "./support/command.ts";
+import type { Worker } from "../src/worker/worker.ts";
+import { runCommand, startWorkerProcess, type CommandOutcome } from "./support/command.ts";
 import { loseWorkspace } from "./support/lost-workspaces.ts";
 import { addTestEndpoint, deliveryEnvironment, notifyTools, writeAlerts } from "./support/push.ts";
 import { startReceiver, type Receiver } from "./support/receiver.ts";
@@ -28,37 +32,35 @@ async function newReceiver(): Promise<Receiver> {
   return receiver;
 }
 
-async function startedWorker(): Promise<RunningCommand> {
-  const environment = { ...serviceEnvironment(service.databaseUrl), PUSH_NETWORKS: "127.0.0.0/8" };
-  const worker = startCommand(["worker"], environment);
-  await worker.printed(/keeps connected sources/u);
-  return worker;
-}
+const PUSHING = { PUSH_NETWORKS: "127.0.0.0/8" };
 
-async function stopped(worker: RunningCommand, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
-  worker.child.kill(signal);
-  await worker.outcome;
-}
+const startedHere = (): Promise<Worker> =>
+  startInstallationWorker(
+    readConfig({ ...serviceEnvironment(service.databaseUrl), ...PUSHING }),
+    service.installation,
+    pino({ level: "silent" }),
+  );
 
 const idOf = ({ body }: { body: string }): unknown => (JSON.parse(body) as { id: string }).id;
 
-test("if a worker is killed between sending a message and recording it, the next one sends it again with the same id", async () => {
+test("if a worker is killed between sending a message and recording it, the next one sends it again with the same id", async (context) => {
   const tenant = await createTenant(service.database);
   const receiver = await newReceiver();
   receiver.answer("hang");
   await addTestEndpoint(service, tenant, { address: receiver.url });
-  const killed = await startedWorker();
+  const killed = await startWorkerProcess(context, service.databaseUrl, PUSHING);
   const ids = await writeAlerts(service, tenant, [{}, {}, {}]);
   await receiver.arrived(1);
-  await stopped(killed, "SIGKILL");
+  killed.child.kill("SIGKILL");
+  await killed.outcome;
   receiver.answer(204);
-  const next = await startedWorker();
+  const next = await startedHere();
   await receiver.arrived(4);
   await eventually(async () => {
     const [endpoint] = await readList(endpointList, await notifyTools(service, tenant));
     return endpoint?.due_at === null;
   }, "the last delivery is recorded");
-  await stopped(next, "SIGTERM");
+  await next.stop();
   assert.deepEqual(receiver.received.map(idOf), [ids[0], ...ids]);
   assert.equal(receiver.received[0]?.id, receiver.received[1]?.id);
   assert.equal(receiver.received[0]?.body, receiver.received[1]?.body);
@@ -79,14 +81,14 @@ test("a command's test message to an endpoint, given by name, is sent by the wor
   const alone = await send("tickets");
   assert.deepEqual([alone.code, receiver.received.length], [1, 0], alone.stderr);
   await service.database.query("update alert_endpoint set tested_at = null");
-  const worker = await startedWorker();
+  const worker = await startedHere();
   const sent = await send("tickets");
   assert.deepEqual([sent.code, receiver.received.length], [0, 1], sent.stderr);
   await service.database.query("update alert_endpoint set tested_at = null");
   receiver.answer(503);
   assert.match((await send("tickets")).stderr, /^The test message was not delivered\. .*503/u);
   assert.match((await send("twice")).stderr, /^2 endpoints are named "twice": give the id of one/u);
-  await stopped(worker, "SIGTERM");
+  await worker.stop();
 });
 
 test("a hanging receiver delays no other, and two workers never deliver to one endpoint at once", async () => {

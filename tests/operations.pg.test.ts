@@ -291,6 +291,10 @@ test("a worker serves health, readiness and metrics on its own port", async () =
   const samples = await look(address);
   assert.equal(samples.get("returns_schema_level"), MIGRATIONS);
   assert.equal(samples.get('returns_database_pool_waiting{pool="sync"}'), 0);
+  assert.equal(samples.get("returns_workers"), 1);
   worker.child.kill("SIGTERM");
-  assert.equal((await worker.outcome).code, 0);
+  const { code, stderr } = await worker.outcome;
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /"worker stopped"/u);
+  await eventually(async () => (await look()).get("returns_workers") === 0, "the worker is gone");
 });

@@ -5,7 +5,6 @@ import { ApiError, type QuotaState } from "../src/contract/errors.ts";
 import { deriveKeys } from "../src/lib/keys.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
-import { startServerProcess } from "./support/server-process.ts";
 import { TEST_SECRET } from "./support/secret.ts";
 import {
   changePlan,
@@ -22,7 +21,7 @@ import { ENDPOINTS } from "../src/contract/registry.ts";
 import { createMcpRoutes } from "../src/mcp/transport.ts";
 import { MCP_PATH, post, toolCall, withServer } from "./support/mcp.ts";
 import { leastParameters, USUAL_PATH_VALUES } from "./support/requests.ts";
-import { send, type WireAnswer } from "./support/service.ts";
+import { send, startBeside, type WireAnswer } from "./support/service.ts";
 import { service } from "./support/shared-service.ts";
 import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
@@ -50,27 +49,22 @@ test("three servers, 100 requests left, 500 at once: exactly 100 pass", async (c
   await insertRows(control.pool, "daily_usage", [
     { shop_key: tenant.shopKey, day: new Date().toISOString().slice(0, 10), requests: 900 },
   ]);
-  const servers = await Promise.all([1, 2, 3].map(() => startServerProcess(context, control.url)));
-  try {
-    const answers = await Promise.all(
-      Array.from({ length: 500 }, async (_, index) =>
-        servers[index % 3]?.call("/api/v1/alerts", { token: tenant.token }),
-      ),
-    );
-    const passed = answers.filter((answer) => answer?.status === 200);
-    const refused = answers.filter((answer) => answer?.status === 429);
-    assert.deepEqual([passed.length, refused.length], [100, 400]);
-    const remaining = passed.map((answer) => Number(answer?.headers.get("x-ratelimit-remaining")));
-    assert.deepEqual(
-      remaining.toSorted((left, right) => left - right),
-      Array.from({ length: 100 }, (_, index) => index),
-      "each passing request saw a count of its own",
-    );
-    assert.equal(await countedRequests(control.pool, tenant), 1000);
-  } finally {
-    for (const server of servers) server.signal("SIGTERM");
-    assert.deepEqual(await Promise.all(servers.map((server) => server.ended)), [0, 0, 0]);
-  }
+  const servers = await Promise.all([1, 2, 3].map(() => startBeside(context, { databaseUrl: control.url })));
+  const answers = await Promise.all(
+    Array.from({ length: 500 }, async (_, index) =>
+      servers[index % 3]?.call("/api/v1/alerts", { token: tenant.token }),
+    ),
+  );
+  const passed = answers.filter((answer) => answer?.status === 200);
+  const refused = answers.filter((answer) => answer?.status === 429);
+  assert.deepEqual([passed.length, refused.length], [100, 400]);
+  const remaining = passed.map((answer) => Number(answer?.headers.get("x-ratelimit-remaining")));
+  assert.deepEqual(
+    remaining.toSorted((left, right) => left - right),
+    Array.from({ length: 100 }, (_, index) => index),
+    "each passing request saw a count of its own",
+  );
+  assert.equal(await countedRequests(control.pool, tenant), 1000);
 });
 
 test("across midnight UTC each day has its own quota: neither doubled nor negative", async () => {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { finishRun, startRun } from "../src/store/queries/sync-run.ts";
 import { listRuns } from "../src/actions/sources/queries.ts";
-import { runCommand, startCommand } from "./support/command.ts";
+import { runCommand, startHere } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
 import { serviceEnvironment } from "./support/service.ts";
@@ -50,20 +50,17 @@ test("sync --wait joins a running backfill instead of requesting another run", a
   assert.equal((await run(`sync shopify --workspace ${domain}`)).code, 0);
   await withWorker(options(), async () => {
     await eventually(async () => (await runs())[0]?.status === "running", "the backfill");
-    for (const more of ["", " --backfill"]) {
-      const joining = startCommand(
-        `sync shopify --workspace ${domain} --wait${more}`.split(" "),
-        environment(),
-      );
-      let told = "";
-      joining.child.stderr?.on("data", (text) => (told += String(text)));
-      await eventually(async () => /^A backfill is running/mu.test(told), "it joins", 60);
-      if (more !== "") pages.release();
-      else joining.child.kill("SIGTERM");
-      const outcome = await joining.outcome;
-      if (more === "") continue;
-      assert.equal(outcome.code, 0, outcome.stderr);
-      assert.match(outcome.stdout, /^kind +backfill\nstatus +succeeded$/mu);
+    const joining = ["", " --backfill"].map((more) =>
+      startHere(`sync shopify --workspace ${domain} --wait${more}`.split(" "), environment()),
+    );
+    const haveJoined = async (): Promise<boolean> =>
+      joining.every(({ written }) => /^A backfill is running/mu.test(written.stderr));
+    await eventually(haveJoined, "both join", 60);
+    pages.release();
+    for (const { outcome } of joining) {
+      const { code, stdout, stderr } = await outcome;
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^kind +backfill\nstatus +succeeded$/mu);
     }
     assert.equal((await runs()).length, 1);
     assert.equal((await run(`sync shopify --workspace ${domain} --wait --json`)).code, 0);
@@ -199,29 +196,6 @@ test("an unknown source or workspace or an invalid limit gives one sentence", as
     const outcome = await run(line);
     assert.deepEqual([outcome.code, outcome.stdout], [code, ""], line);
     assert.match(outcome.stderr, message);
-  }
-});
-
-test("the worker runs as its own process, and as part of serve unless disabled; both end cleanly", async () => {
-  const hasWorker = async (): Promise<boolean> =>
-    (await run("doctor --json")).stdout.includes('"message": "connected"');
-  const worker = startCommand(["worker"], environment());
-  await worker.printed(/keeps connected sources up to date/u);
-  assert.equal(await hasWorker(), true);
-  worker.child.kill("SIGTERM");
-  const ended = await worker.outcome;
-  assert.equal(ended.code, 0, ended.stderr);
-  assert.match(ended.stderr, /"worker stopped"/u);
-  await eventually(async () => !(await hasWorker()), "the worker is gone");
-  for (const [words, expected] of [
-    [["serve"], true],
-    [["serve", "--no-worker"], false],
-  ] as const) {
-    const serving = startCommand(words, environment());
-    await serving.printed(/http:/u);
-    assert.equal(await hasWorker(), expected);
-    serving.child.kill("SIGINT");
-    assert.equal((await serving.outcome).code, 0);
   }
 });
 

@@ -109,17 +109,27 @@ export async function runCommand(
 }
 
 /** The same always in this process: for a command that is refused. */
-export async function runHere(
+export const runHere = (
   words: readonly string[],
   environment: Record<string, string>,
   input = "",
-): Promise<CommandOutcome> {
-  const outcome = { stdout: "", stderr: "", stdin: Readable.from([Buffer.from(input)]) };
-  const before = process.exitCode;
-  process.exitCode = undefined;
-  const code = await streams.run(outcome, () => runProgram(words, { environment }));
-  process.exitCode = before;
-  return { code, stdout: outcome.stdout, stderr: outcome.stderr };
+): Promise<CommandOutcome> => startHere(words, environment, input).outcome;
+
+/** Starts it in this process; `written`: what it has written so far. */
+export function startHere(
+  words: readonly string[],
+  environment: Record<string, string>,
+  input = "",
+): { written: Readonly<Record<"stdout" | "stderr", string>>; outcome: Promise<CommandOutcome> } {
+  const written = { stdout: "", stderr: "", stdin: Readable.from([Buffer.from(input)]) };
+  const run = async (): Promise<CommandOutcome> => {
+    const before = process.exitCode;
+    process.exitCode = undefined;
+    const code = await streams.run(written, () => runProgram(words, { environment }));
+    process.exitCode = before;
+    return { code, stdout: written.stdout, stderr: written.stderr };
+  };
+  return { written, outcome: run() };
 }
 
 /** Prints how a shell parses a line: the token before the command, then its words. */
