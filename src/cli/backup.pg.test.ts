@@ -249,7 +249,7 @@ async function endWaiting(
 }
 
 for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-  test(`${signal} leaves no half backup and no half restore`, async () => {
+  test(`${signal} leaves no half backup`, async () => {
     const folder = join(parent, signal);
     const locking = "lock table order_document in access exclusive mode";
     await endWaiting(["backup", folder], environment, { url: source.url, locking, signal });
@@ -264,21 +264,20 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const) {
       [],
       "the next backup removes what the killed one left",
     );
-
-    const target = await createEmptyDatabase();
-    try {
-      const elsewhere = serviceEnvironment(target.url);
-      await endWaiting(["restore", folder], elsewhere, {
-        url: target.url,
-        locking: HOLD_MIGRATION_LOCK,
-        signal,
-      });
-      await run(["restore", folder], elsewhere);
-    } finally {
-      await target.drop();
-    }
   });
 }
+
+test("a restore that SIGTERM ends leaves its database empty", async () => {
+  const target = await createEmptyDatabase();
+  try {
+    const elsewhere = serviceEnvironment(target.url);
+    const [url, locking] = [target.url, HOLD_MIGRATION_LOCK];
+    await endWaiting(["restore", join(parent, "SIGTERM")], elsewhere, { url, locking, signal: "SIGTERM" });
+    await run(["restore", join(parent, "SIGTERM")], elsewhere);
+  } finally {
+    await target.drop();
+  }
+});
 
 test("a backup that cannot be completed leaves no files, and does not hang", async () => {
   await execute(
