@@ -32,6 +32,9 @@ const NODE_PACKAGES: Record<string, string> = {
 };
 const NODE_PACKAGE = NODE_PACKAGES[`${process.platform}-${process.arch}`] as string;
 
+/** What `npm start` runs. */
+const START = `"${process.execPath}" scripts/launch.js src/cli/main.ts`;
+
 /** "open" answers at once, "slow" after 20 s; "closed" refuses connections, "silent" accepts them and never answers. */
 type RegistryState = "open" | "slow" | "closed" | "silent";
 
@@ -181,7 +184,7 @@ suite("the first start", { concurrency: 2 }, () => {
   for (const registry of ["silent", "closed"] as const) {
     test(`without a network (a ${registry} registry) the start says so in one sentence, long before npm would give up`, async () => {
       await withCheckout({ registry, pinned: "26.0.0" }, async (checkout) => {
-        const { code, output, seconds } = await checkout.run("npm start --silent");
+        const { code, output, seconds } = await checkout.run(START);
         assert.equal(code, 1, output);
         assert.match(
           output,
@@ -195,7 +198,7 @@ suite("the first start", { concurrency: 2 }, () => {
 
   test("a registry that answers only after 20 seconds is waited for", async () => {
     await withCheckout({ registry: "slow", pinned: "26.0.0" }, async (checkout) => {
-      const { code, output } = await checkout.run("npm start --silent");
+      const { code, output } = await checkout.run(START);
       assert.equal(code, 0, output);
     });
   });
@@ -208,10 +211,11 @@ suite("the first start", { concurrency: 2 }, () => {
       assert.match(first.output, /Installing packages…\n[^]*runs on v26/u);
       assert.ok(!existsSync(modules(".bin/node")), "none on npm's path");
       assert.ok(!existsSync(modules("tested")));
-      assert.ok(!(await checkout.run("npm start")).output.includes("Installing"));
+      assert.ok(!(await checkout.run(START)).output.includes("Installing"));
 
       const before = statSync(modules("served")).ino;
-      const added = await checkout.run("npm test");
+      const testing = START.replace("src/cli/main.ts", "scripts/test.ts");
+      const added = await checkout.run(testing);
       assert.match(added.output, /Installing development packages for this command…/u);
       assert.ok(existsSync(modules("tested/index.js")));
       assert.equal(statSync(modules("served")).ino, before, "those of a running service stay");
@@ -225,13 +229,13 @@ suite("the first start", { concurrency: 2 }, () => {
         /The packaged Node\.js is damaged\.\nInstalling packages…\n[^]*runs on v26/u,
       );
       assert.ok(existsSync(modules("tested")), "what npm test installed is kept");
-      assert.ok(!(await checkout.run("npm test")).output.includes("Installing"));
+      assert.ok(!(await checkout.run(testing)).output.includes("Installing"));
     });
   });
 
   test("an installation with a missing file, which npm reports as a success, is not used", async () => {
     await withCheckout({ registry: "open", pinned: "26.0.0", hasUnwritable: true }, async (checkout) => {
-      const { code, output } = await checkout.run("npm start --silent");
+      const { code, output } = await checkout.run(START);
       assert.equal(code, 1, output);
       assert.match(
         output,
@@ -245,8 +249,7 @@ suite("the first start", { concurrency: 2 }, () => {
 if (process.platform === "linux") {
   test("if the system lacks a library of the packaged Node.js, its own Node.js is used if new enough; else the library and what installs it are named", async () => {
     await withCheckout({ registry: "open", pinned: "26.0.0" }, async (checkout) => {
-      const start = `"${process.execPath}" scripts/launch.js src/cli/main.ts`;
-      const first = await checkout.run(start);
+      const first = await checkout.run(START);
       assert.equal(first.code, 0, first.output);
       // The real program, with the library's name replaced by one that no system has.
       const program = readFileSync(process.execPath);
@@ -255,13 +258,13 @@ if (process.platform === "linux") {
       program.write("libatomic.so.9", at);
       rmSync(checkout.node);
       writeFileSync(checkout.node, program, { mode: 0o755 });
-      const served = await checkout.run(start);
+      const served = await checkout.run(START);
       assert.equal(served.code, 0, served.output);
       assert.ok(served.output.endsWith(`of ${process.execPath}\n`), served.output);
 
       const file = join(checkout.folder, "package.json");
       writeFileSync(file, readFileSync(file, "utf8").replace('"26.0.0"', '"99.0.0"'));
-      const { code, output } = await checkout.run("npm start --silent");
+      const { code, output } = await checkout.run(START);
       assert.equal(code, 1, output);
       assert.match(
         output,

@@ -217,7 +217,7 @@ test("of four connections that send large bodies without a token none is read, a
   };
   const attack = fork(join(import.meta.dirname, "support", "body-flood.ts"), [JSON.stringify(plan)]);
   const result = once(attack, "message") as Promise<[Flood]>;
-  for (let request = 0; request < 300; request += 1) {
+  while (accepted.size < 100) {
     const answer = await post(service.address, toolCall("list_entities"), { token: tenant.token });
     assert.equal(answer.status, 200);
   }

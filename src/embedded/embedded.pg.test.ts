@@ -31,26 +31,23 @@ afterEach(async () => {
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("Processes that share a data folder", () => {
-  test("the first starts the server, a second joins it, and it runs until both have left", async () => {
-    const first = await joinHere();
-    const second = await joinApart(dataFolder);
-    assert.equal(first.started, true);
-    assert.deepEqual(second.joined, { started: false, url: first.url });
-    await first.release();
-    assert.equal(await ask(first.url, "select current_database()"), "returns");
-    assert.deepEqual(await second.leave(), { released: true });
-    await assert.rejects(ask(first.url, "select 1"), { code: "ECONNREFUSED" });
-    assert.equal(existsSync(lockFile()), false);
-  });
-
   test("two that start at once on a new folder share one server, and the last of two that leave at once stops it", async () => {
-    const fresh = join(folder, "fresh");
-    const members = await Promise.all([joinApart(fresh), joinApart(fresh)]);
+    const members = await Promise.all([joinApart(dataFolder), joinApart(dataFolder)]);
     assert.equal(members.filter((member) => member.joined.started).length, 1);
     assert.equal(members[0].joined.url, members[1].joined.url);
     await Promise.all(members.map((member) => member.leave()));
-    assert.equal(existsSync(join(fresh, "postgresql/data/postmaster.pid")), false);
-    assert.deepEqual(readdirSync(fresh), ["postgresql"]);
+    assert.equal(existsSync(lockFile()), false);
+    assert.deepEqual(readdirSync(dataFolder), ["postgresql"]);
+  });
+
+  test("the first starts the server, a second joins it, and it runs until both have left", async () => {
+    const [first, second] = [await joinHere(), await joinHere()];
+    assert.deepEqual([first.started, second.started, second.url], [true, false, first.url]);
+    await first.release();
+    assert.equal(await ask(first.url, "select current_database()"), "returns");
+    await second.release();
+    await assert.rejects(ask(first.url, "select 1"), { code: "ECONNREFUSED" });
+    assert.equal(existsSync(lockFile()), false);
   });
 
   test("one that joins while the last one leaves gets a running server", async () => {

@@ -45,7 +45,7 @@ describe("Users", () => {
   });
 
   test(
-    "root's server runs as another user, also from a clone that only root can enter",
+    "root's server runs as another user, also from a clone that only root can enter, and a data folder of somebody else is named",
     { skip: !isRoot },
     async () => {
       const clone = join(folder, "private");
@@ -55,22 +55,12 @@ describe("Users", () => {
       const member = await joinApart(data, clone);
       assert.equal(member.joined.error, undefined);
       assert.notEqual(statSync(join(data, "postgresql/data")).uid, 0);
+      const [elsewhere, taken] = await Promise.all(
+        [join(folder, "new"), data].map((target) => joinApart(target, cloneOfStranger(), stranger)),
+      );
+      assert.match(elsewhere?.joined.error ?? "", /cannot be used by this user .*EACCES/);
+      assert.match(taken?.joined.error ?? "", /cannot be used by this user|belongs to another user/);
       assert.deepEqual(await member.leave(), { released: true });
-    },
-  );
-
-  test(
-    "a data folder that belongs to somebody else is named in one sentence",
-    { skip: !isRoot },
-    async () => {
-      const clone = cloneOfStranger();
-      const elsewhere = await joinApart(join(folder, "new"), clone, stranger);
-      assert.match(elsewhere.joined.error ?? "", /cannot be used by this user .*EACCES/);
-      const roots = join(folder, "data of root");
-      const holder = await joinApart(roots);
-      const taken = await joinApart(roots, clone, stranger);
-      await holder.leave();
-      assert.match(taken.joined.error ?? "", /cannot be used by this user|belongs to another user/);
     },
   );
 
