@@ -3,9 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import pg from "pg";
 import { readBackup } from "../src/actions/installation/backup-folder.ts";
-import type * as Actions from "../src/actions/installation/actions.ts";
 import { restoreRows } from "../src/actions/installation/actions.ts";
-import type * as Migrate from "../src/store/migrate.ts";
 import { MIGRATION_LOCK, knownMigrations, migrate } from "../src/store/migrate.ts";
 import { appliedMigrations } from "../src/store/queries/installation.ts";
 import {
@@ -18,7 +16,7 @@ import {
 } from "./support/backups.ts";
 import { KEEP_TEST_KEYS, openConnections } from "./support/database.ts";
 import { makeFolder } from "./support/folder.ts";
-import { createNextVersion } from "./support/next-version.ts";
+import { copyMigrations } from "./support/migration-folder.ts";
 import { answersOf } from "./support/requests.ts";
 import { OF_0_2_0 } from "./support/schema.ts";
 import { execute } from "./support/server.ts";
@@ -57,18 +55,13 @@ const NEXT = {
     update workspace set remark = 'of ' || shop_key where shop_key = $1;`,
 };
 
-test("the next version restores a backup of this one, migrates it, and has the same content", async (context) => {
-  const { migrations } = createNextVersion(NEXT);
-  const next = async <Module>(path: string): Promise<Module> =>
-    (await import(new URL(`../../${path}`, migrations).href)) as Module;
-  const { restoreBackup } = await next<typeof Actions>("actions/installation/actions.ts");
+test("a restored backup of this version is migrated to the next one, and has the same content", async (context) => {
   const folder = await backUpService();
   const { url, database } = await openDatabaseOf(context);
-  const signal = new AbortController().signal;
-  await restoreBackup(await readBackup(folder), { database, signal, onProgress: () => {} });
+  await restoreInto(url, folder);
   const applied = (await appliedMigrations(database)).map(({ name }) => name);
   assert.deepEqual(applied, await knownMigrations());
-  await (await next<typeof Migrate>("store/migrate.ts")).migrate({ url });
+  await migrate({ url, folder: copyMigrations(NEXT) });
   assert.deepEqual(await rowsIn(url, "select remark from workspace"), [{ remark: `of ${tenant.shopKey}` }]);
   const copy = await startOn({ url, drop: async () => {} }, {});
   try {
