@@ -319,22 +319,20 @@ suite("registration", () => {
   });
 });
 
-test("endless registrations from few addresses are refused, store no row, and affect nobody else", async () => {
+test("endless registrations from one address are refused, store no row, and affect nobody else", async () => {
   const rows = async (): Promise<unknown> => {
     const tables = ["api_token", "oauth_grant", "audit_event", "identity_event", "console_challenge"];
     const counts = tables.map((table) => `(select count(*) from ${table}) as ${table}`).join(", ");
     return (await service.database.query(`select ${counts}`)).rows;
   };
   const earlier = await rows();
-  const statuses = new Map<number, number>();
-  const addresses = Array.from({ length: 11 }, (_, index) => `192.0.2.${index + 1}`);
-  for (let number = 0; number < 11 * 61; number++) {
+  let status = 201;
+  // Of 61, more than thirty are in one minute, even if a minute ends between them.
+  for (let number = 0; number < 61 && status === 201; number++) {
     const metadata = { client_name: `App ${number}`, redirect_uris: [CALLBACK] };
-    const { status } = await register(service.issuer, metadata, addresses[number % 11]);
-    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    ({ status } = await register(service.issuer, metadata, "192.0.2.1"));
   }
-  assert.deepEqual(new Set(statuses.keys()), new Set([201, 429]));
-  assert.ok((statuses.get(201) ?? 0) <= 660, `${statuses.get(201)} within at most two minutes`);
+  assert.equal(status, 429);
   assert.deepEqual(await rows(), earlier);
   assert.equal((await register(service.issuer, { redirect_uris: [CALLBACK] })).status, 201);
 });
@@ -348,19 +346,20 @@ test("beyond 300 failed exchanges a minute an address is refused, and no other",
     const body = new URLSearchParams(fields);
     return fetch(`${service.issuer}/oauth/token`, { method: "POST", headers, body });
   };
-  const statuses: number[] = [];
-  for (let number = 0; number < 601; number++) statuses.push((await post("guess", "192.0.2.99")).status);
-  assert.deepEqual(new Set(statuses), new Set([400, 429]), "in at most two minutes");
+  let status = 400;
+  for (let number = 0; number < 601 && status === 400; number++)
+    ({ status } = await post("guess", "192.0.2.99"));
+  assert.equal(status, 429);
   assert.equal((await post(tokens.refresh_token, "192.0.2.98")).status, 200);
 });
 
 test("sixty descriptions are read for a person a minute", async () => {
   const { cookie } = await createMember(service, [tenant]);
-  const texts: string[] = [];
-  for (let number = 0; number < 121; number++) {
+  let text = "";
+  for (let number = 0; number < 121 && !text.includes("Too many"); number++) {
     const app = appAt();
     describe(app);
-    texts.push((await app.ask(app.query(), cookie)).text);
+    ({ text } = await app.ask(app.query(), cookie));
   }
-  assert.ok(texts.some((text) => text.includes("Too many apps were tried: wait a minute.")));
+  assert.match(text, /Too many apps were tried: wait a minute\./u);
 });

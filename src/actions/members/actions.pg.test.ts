@@ -152,11 +152,11 @@ test("another member's name is refused; a name in another workspace is not revea
   assert.equal(await outcome(act(addMember, OPERATOR, added, workspace)), "impossible");
 });
 
-test("of fifty who invite one name at once, one does", async () => {
+test("of ten who invite one name at once, one does", async () => {
   const outcomes = await Promise.all(
-    Array.from({ length: 50 }, () => outcome(invite(`Raced ${tenant.shopKey}`))),
+    Array.from({ length: 10 }, () => outcome(invite(`Raced ${tenant.shopKey}`))),
   );
-  assert.deepEqual(outcomes.toSorted(), ["done", ...Array<string>(49).fill("impossible")]);
+  assert.deepEqual(outcomes.toSorted(), ["done", ...Array<string>(9).fill("impossible")]);
 });
 
 /** What each way to other rights makes of a link from before: what it was made for is over. */
@@ -198,9 +198,9 @@ test("an invitation enters with less after its member was lowered: not at all", 
   assert.equal(await enter(invited), "changed");
 });
 
-test("of a raise and fifty uses of an old link at once, a sign-in comes before the raise or not at all", async () => {
+test("of a raise and ten uses of an old link at once, a sign-in comes before the raise or not at all", async () => {
   const invited = await invite(`Racing ${tenant.shopKey}`);
-  const enters = Array.from({ length: 50 }, () => enter(invited));
+  const enters = Array.from({ length: 10 }, () => enter(invited));
   const raise = act(setMemberRole, as(owner, "owner"), { person: invited.user_id, role: "owner" });
   const outcomes = await Promise.all(enters);
   await raise;
