@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { takesSelector, type Endpoint } from "../src/contract/endpoint.ts";
+import { takesSelector, type Endpoint, type ParameterSchema } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";
@@ -24,6 +24,16 @@ async function expectRefused(path: string, params: string, parameter: string): P
   assert.doesNotMatch(answer.message(), /is not a parameter/u, asked);
 }
 
+const met = new Set<string>();
+/** Every value that a parameter must refuse where it is met first, and one of them where another endpoint takes the same. */
+function valuesToRefuse(parameter: string, schema: ParameterSchema): string[] {
+  const values = brokenValues(schema);
+  const key = parameter + JSON.stringify(schema);
+  if (met.has(key)) return values.slice(0, 1);
+  met.add(key);
+  return values;
+}
+
 for (const endpoint of ENDPOINTS) {
   const { name, path } = endpoint;
   const least = leastParameters(endpoint);
@@ -36,7 +46,7 @@ for (const endpoint of ENDPOINTS) {
     test("400: every parameter refuses what its schema excludes, and the message names it", async () => {
       for (const [parameter, schema] of parametersOf(endpoint)) {
         if (schema["x-normalized"] === true) continue;
-        for (const value of brokenValues(schema)) {
+        for (const value of valuesToRefuse(parameter, schema)) {
           await expectRefused(path, query({ [parameter]: value }), parameter);
         }
       }
@@ -50,9 +60,9 @@ for (const endpoint of ENDPOINTS) {
     });
 
     test("400: a value that is not percent-encoded UTF-8 is refused by name, even if the parameter is normalized", async () => {
-      for (const [parameter] of parametersOf(endpoint)) {
-        await expectRefused(path, query({ [parameter]: "%ED%A0%80" }), parameter);
-        await expectRefused(path, query({ [parameter]: "%zz" }), parameter);
+      for (const [place, [parameter]] of parametersOf(endpoint).entries()) {
+        const value = place % 2 === 0 ? "%ED%A0%80" : "%zz";
+        await expectRefused(path, query({ [parameter]: value }), parameter);
       }
     });
 
@@ -62,7 +72,7 @@ for (const endpoint of ENDPOINTS) {
         // A slug that no event can have is treated as one that no event has.
         const known = parameter === "saleEvent" ? query({ saleEvent: "no-such-event" }) : least;
         const plain = await ask(path, known);
-        for (const value of brokenValues(schema)) {
+        for (const value of valuesToRefuse(parameter, schema)) {
           const answer = await ask(path, query({ [parameter]: value }));
           assert.equal(answer.status, 200);
           const named = `,"normalized":["${parameter}"]`;

@@ -52,12 +52,11 @@ for (const endpoint of ENDPOINTS) {
       const plain = await service.call(path, { token: tenant.token, params: least });
       const shared = parametersOf({ ...endpoint, parameters: SHARED }).map(([parameter]) => parameter);
       const others = shared.filter((parameter) => !(parameter in endpoint.parameters.properties));
-      for (const parameter of others) {
-        for (const value of ["nonsense", "%zz", `1&${parameter}=2`]) {
-          const params = `${query}&${parameter}=${value}`.replace(/^&/u, "");
-          const answer = await service.call(path, { token: tenant.token, params });
-          assert.equal(answer.text, plain.text, params);
-        }
+      for (const [place, parameter] of others.entries()) {
+        const value = ["nonsense", "%zz", `1&${parameter}=2`][place % 3];
+        const params = `${query}&${parameter}=${value}`.replace(/^&/u, "");
+        const answer = await service.call(path, { token: tenant.token, params });
+        assert.equal(answer.text, plain.text, params);
       }
     });
   });
@@ -454,7 +453,7 @@ function anyRequest(endpoint: Endpoint): fc.Arbitrary<string> {
 
 /** Parameters already tested with the whole corpus; other endpoints with the same parameter get a share of it. */
 const wholly = new Set<string>();
-const SHARE = 6;
+const SHARE = 12;
 const isNew = (name: string, schema: ParameterSchema): boolean => !wholly.has(name + JSON.stringify(schema));
 
 for (const [place, endpoint] of ENDPOINTS.entries()) {
