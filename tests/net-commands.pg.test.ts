@@ -36,6 +36,9 @@ test("the help of every command", async () => {
   matchSnapshot("commands/help.txt", texts.join("\n"));
 });
 
+/** Lines that are refused: they change nothing, and the sentence is the same with --json. */
+const refusedLines = new Set<number>();
+
 for (const style of ["text", "json"] as const) {
   test(`the output of commands, as ${style}`, { skip }, async () => {
     const service = await startTestService();
@@ -44,7 +47,12 @@ for (const style of ["text", "json"] as const) {
       await mkdir(join(own, "store"), { recursive: true });
       await writeStoreFolder(join(own, "store"), STORE);
       const answers = [];
-      for (const line of LINES) answers.push(await answerOf(service, own, line, style));
+      for (const [place, line] of LINES.entries()) {
+        if (refusedLines.has(place)) continue;
+        const { code, said } = await answerOf(service, own, line, style);
+        if (code !== 0) refusedLines.add(place);
+        answers.push(`$ returns ${line}\n${code}\n${said}`);
+      }
       matchSnapshot(`commands/${style}.txt`, withoutVarying(answers.join("\n").replaceAll(own, "<folder>")));
     } finally {
       await service.stop();
@@ -67,7 +75,7 @@ async function answerOf(
   own: string,
   line: string,
   style: "text" | "json",
-): Promise<string> {
+): Promise<{ said: string; code: number | string }> {
   if (line.startsWith("connections")) await connectOne(service);
   const { rows } = await service.database.query<{ name: string; id: string }>(
     `(select 'token' as name, token_id as id from api_token where name = 'test' order by created_at desc limit 1)
@@ -85,7 +93,7 @@ async function answerOf(
   );
   const [token] = /rta_live_[0-9A-Za-z]{65}/u.exec(said) ?? [];
   if (token !== undefined) await writeFile(join(own, "token"), token);
-  return `$ returns ${line}\n${code}\n${said}`;
+  return { said, code };
 }
 
 async function connectOne({ database, ...service }: TestService): Promise<void> {
