@@ -31,14 +31,12 @@ export async function runRolesFile(url: string, variables: Readonly<Record<strin
 
 /** Runs a statement and undoes what it did; returns the SQLSTATE of its refusal, or null. */
 export async function attempt(client: pg.Client, statement: string): Promise<string | null> {
-  await client.query("begin");
   try {
-    await client.query(statement);
+    await client.query(`begin; ${statement}; rollback`);
     return null;
   } catch (error) {
-    return (error as { code?: string }).code ?? (error as Error).message;
-  } finally {
     await client.query("rollback");
+    return (error as { code?: string }).code ?? (error as Error).message;
   }
 }
 
