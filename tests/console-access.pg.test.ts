@@ -168,7 +168,9 @@ test("a request with two Host headers is refused, and so is * for any method but
 
 test("a body that is not a form or is too long is refused", async () => {
   const headers = { host: new URL(service.address).host, origin: service.address };
-  assert.equal((await post("/enter", headers, `secret=${"A".repeat(20_000)}`)).status, 413);
+  const large = await post("/enter", headers, `secret=${"A".repeat(20_000)}`);
+  assert.equal(large.status, 413);
+  assert.match(large.text, /<h1>This form is too large<\/h1>/u);
   const json = { ...headers, "content-type": "application/json" };
   assert.equal((await post("/enter", json, "{}")).status, 415);
 });

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { sendError } from "../http/answer.ts";
 import { sendState } from "./page-send.ts";
-import { unexpected } from "./state-page.ts";
+import { TOO_LARGE, unexpected } from "./state-page.ts";
 import { logFailure } from "../lib/log-failure.ts";
 
 const FORM_TYPE = "application/x-www-form-urlencoded";
@@ -40,7 +40,13 @@ export function formOf({ body }: FastifyRequest): URLSearchParams {
   return body instanceof URLSearchParams ? body : new URLSearchParams();
 }
 
-function sendBroken(error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) {
+function sendBroken(
+  error: Error & { statusCode?: number },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply | Promise<FastifyReply> {
+  if (error.statusCode === TOO_LARGE.status && request.headers["content-type"]?.startsWith(FORM_TYPE))
+    return sendState({ request, reply }, TOO_LARGE, null);
   if ((error.statusCode ?? 500) < 500) return sendError(error, request, reply);
   logFailure(request.log, error, request.routeOptions.url);
   return sendState({ request, reply }, unexpected(error, request.id), null);

@@ -113,6 +113,12 @@ export function unexpected(error: unknown, requestId: string): StatePage {
   );
 }
 
+export const TOO_LARGE: StatePage = statePage(
+  413,
+  "This form is too large",
+  html`<p>Nothing was changed. Go back, and shorten its texts or lists.</p>`,
+);
+
 export const ONLY_POST: StatePage = statePage(
   405,
   "No page at this address",
