@@ -113,7 +113,7 @@ test("an aborted run stops at once, while asking and while waiting, with the rea
   }
 });
 
-test("requests name the service; packed answers are unpacked, and refused if they are cut off", async (context) => {
+test("requests name the service; a firewall's page is no refusal of the key; packed answers are unpacked, if they are whole", async (context) => {
   const text = JSON.stringify(PAGE);
   const packed: Record<string, Buffer> = {
     gzip: gzipSync(text),
@@ -124,6 +124,7 @@ test("requests name the service; packed answers are unpacked, and refused if the
   };
   const names: (string | undefined)[] = [];
   const packing = createServer(({ url = "", headers }, response) => {
+    if (url === "/firewall") return void response.writeHead(403).end(" <html>");
     names.push(headers["user-agent"]);
     const [, encoding = "", part = ""] = url.split("/");
     const body = packed[encoding] ?? Buffer.from(text);
@@ -135,6 +136,8 @@ test("requests name the service; packed answers are unpacked, and refused if the
   const url = `http://127.0.0.1:${(packing.address() as AddressInfo).port}/`;
   assert.deepEqual(await ask({}, url), PAGE);
   assert.deepEqual(names, [`returns-analytics/${VERSION}`]);
+  const blocked = /^SourceFailed: Source did not answer in 3 tries, .* a web page refused the request/u;
+  await assert.rejects(ask({}, `${url}firewall`), blocked);
   const read = async (path: string) => {
     const [answer] = (await once(get(`${url}${path}`), "response")) as [IncomingMessage];
     return (await readAtMost(bodyOf(answer), 1_000_000))?.toString();

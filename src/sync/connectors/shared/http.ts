@@ -277,6 +277,14 @@ export function readJson(body: string): Outcome<unknown> {
   return value === undefined ? { again: "the answer was not complete JSON", delayMs: null } : { value };
 }
 
+/** Why a request is sent again. */
+export const BLOCKED = "a web page refused the request (status 403)";
+
+/** Of a refusal: that of a firewall before the API, which may be temporary, not the API's own. */
+export function isWebPage(body: string): boolean {
+  return body.trimStart().startsWith("<");
+}
+
 /** Throws the signal's reason as soon as it aborts. */
 export async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
   await sleep(durationMs, undefined, { signal }).catch((error: unknown) => {
@@ -313,6 +321,7 @@ export async function getJson(source: JsonSource, url: URL): Promise<unknown> {
     source,
     () => ({ url, headers }),
     ({ status, body }) => {
+      if (status === 403 && isWebPage(body)) return { again: BLOCKED, delayMs: null };
       if (status === 401 || status === 403) {
         throw new SourceRefused(
           `${title} does not accept this API key (status ${status}): check it under ${keyPlace}, and connect it again.`,

@@ -1,7 +1,15 @@
 import Type, { type TObject } from "typebox";
 import { SourceFailed, SourceRefused, type SourcePlace } from "../../connector.ts";
 import { Filled, isObject, nullable, object, reader, Text, type Reader } from "../shared/foreign.ts";
-import { ask, isOwnUrl, readJson, type HttpAnswer, type Outcome, type RetryPolicy } from "../shared/http.ts";
+import {
+  ask,
+  isOwnUrl,
+  isWebPage,
+  readJson,
+  type HttpAnswer,
+  type Outcome,
+  type RetryPolicy,
+} from "../shared/http.ts";
 
 export const TITLE = "WooCommerce";
 
@@ -201,7 +209,7 @@ function readAnswer(target: URL, answer: HttpAnswer<string>): Outcome<Answer> {
     const total = headers.get("x-wp-total") ?? "";
     if ("value" in outcome)
       return { value: { json: outcome.value, total: /^\d+$/u.test(total) ? Number(total) : null } };
-    return body.trimStart().startsWith("<") ? { again: WEB_PAGE, delayMs: null } : outcome;
+    return isWebPage(body) ? { again: WEB_PAGE, delayMs: null } : outcome;
   }
   const given = "value" in outcome && isObject(outcome.value) ? outcome.value["code"] : null;
   const code = typeof given === "string" ? given : "";

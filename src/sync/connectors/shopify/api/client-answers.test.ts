@@ -90,6 +90,22 @@ test("objects that are too many for the platform to read in time are requested i
   assert.deepEqual(asked, [5, 5, 5, 3, 3, 3, 2, 1, 2]);
 });
 
+test("a firewall's page does not end the connection, as the platform's own refusal does", async (context) => {
+  let [asked, type, body] = [0, "text/html", "<!DOCTYPE html><title>Attention Required!</title>"];
+  const url = await serve(context, (_request, response) => {
+    asked += 1;
+    response.writeHead(403, { "content-type": type }).end(body);
+  });
+  const app = { clientId: "id", clientSecret: "secret" };
+  const blocked = { name: "SourceFailed", message: /: a web page refused the request \(status 403\)\.$/u };
+  await assert.rejects(clientOf(url).query(DOCUMENT, {}), blocked);
+  assert.equal(asked, 2);
+  await assert.rejects(exchangeCode(url, app, "code", new Date()), blocked);
+  [type, body] = ["application/json", '{"errors":"Forbidden"}'];
+  await assert.rejects(clientOf(url).query(DOCUMENT, {}), { name: "SourceRefused" });
+  await assert.rejects(exchangeCode(url, app, "code", new Date()), { name: "SourceRefused" });
+});
+
 test("no redirect is followed, with or without a token", async (context) => {
   const asked: string[] = [];
   const elsewhere = await serve(context, (request, response) => {
