@@ -39,7 +39,7 @@ test("docs/sql computes the API's figures for the demo store", async () => {
     const { call, address } = demo.service;
     const counted: ServiceCaller = (path, options) => call(path, { ...options, isUnlimited: false });
     await compareStore({ call: counted, token: demo.tenant.token, address }, "demo", 0, {
-      selections: 3,
+      selections: 2,
       alsoCheck: checkRecipe,
     });
   } finally {

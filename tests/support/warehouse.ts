@@ -80,15 +80,16 @@ function variablesOf(selector: Selector): Record<string, Value> {
   return { ...UNSELECTED, include_used_variants: false, ...rest, ...group };
 }
 
-/** Downloads the tables of a store, and compares every figure of the workspace and some selections with the API's. */
+/** Downloads the tables of a store, and compares every figure of the workspace (`isWhole`) and some selections with the API's. */
 export async function compareStore(
   { call, token, address }: Store,
   title: string,
   turn: number,
   {
+    isWhole = true,
     selections = 1,
     alsoCheck,
-  }: { selections?: number; alsoCheck?: (duckdb: DuckDBConnection) => Promise<void> } = {},
+  }: { isWhole?: boolean; selections?: number; alsoCheck?: (duckdb: DuckDBConnection) => Promise<void> } = {},
 ): Promise<void> {
   const folder = makeFolder();
   // For a small store several threads take longer than one.
@@ -127,7 +128,7 @@ export async function compareStore(
       const isUsed = (turn + index) % 2 === 0 && ("sku" in selector || "product_gid" in selector);
       return isUsed ? { ...selector, include_used_variants: "true" } : selector;
     });
-    for (const [index, selector] of [{}, ...others].entries()) {
+    for (const [index, selector] of [...(isWhole ? [{}] : []), ...others].entries()) {
       const window = Object.keys(WINDOWS)[(turn + index) % 4] ?? "primary";
       const isIncomplete = (turn + index) % 3 === 0;
       const range = { start_month: lines.start_month, end_month: lines.end_month };
