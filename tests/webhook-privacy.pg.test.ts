@@ -71,15 +71,6 @@ test("privacy requests whose payload is of another shop than their header remove
   assert.equal((await rowsByTable(shopKey))["workspace"], 1);
 });
 
-test("a signed customers/redact that is replayed as shop/redact erases nothing", async () => {
-  const shop = "forged.myshopify.com";
-  const shopKey = await fullWorkspace(shop);
-  const payload = { shop_id: 1, shop_domain: shop, customer: { id: 191 }, orders_to_redact: [1001] };
-  assert.equal((await sendWebhook(service, { topic: "customers/redact", shop, payload })).status, 200);
-  assert.equal((await sendWebhook(service, { topic: "shop/redact", shop, payload })).status, 400);
-  assert.equal((await rowsByTable(shopKey))["workspace"], 1);
-});
-
 test("shop/redact of a shop whose token still works erases nothing, which is logged and recorded once", async () => {
   const shop = "installed.myshopify.com";
   const shopKey = await fullWorkspace(shop, { accessToken: simulator.token });
