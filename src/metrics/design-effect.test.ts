@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { wilsonInterval } from "./rate.ts";
 import { FEWEST_RETURNED_ORDERS, INDEPENDENT_UNITS, designEffect, orderPattern } from "./design-effect.ts";
 import type { OrderPattern, OrderSums } from "./design-effect.ts";
@@ -75,24 +74,4 @@ test("M6: the effect is that of the requested months and days; if one is unknown
   assert.equal(designEffect(orders, { soldUnits: 20, months: [1], squaredSoldUnits: null }), 5);
   assert.equal(designEffect(orders, { soldUnits: 0, months: [3] }), 1);
   assert.equal(designEffect({ ...orders, correlation: 0 }, { soldUnits: 20, months: [2] }), 1);
-});
-
-test("M6: for the orders that it is estimated from, the effect is their squares around the rate, at most those of whole orders that come back", () => {
-  const order = fc
-    .integer({ min: 1, max: 40 })
-    .chain((sold) => fc.record({ sold: fc.constant(sold), returned: fc.integer({ min: 0, max: sold }) }));
-  fc.assert(
-    fc.property(fc.array(order, { minLength: 1 }), (drawn) => {
-      const orders = [...drawn, ...times(FEWEST_RETURNED_ORDERS, 3, 1)];
-      const { soldUnits, returnedUnits, squaredSoldUnits } = sumsOf(orders);
-      const rate = returnedUnits / soldUnits;
-      const squares = orders.reduce((sum, { sold, returned }) => sum + (returned - rate * sold) ** 2, 0);
-      const variance = ((orders.length / (orders.length - 1)) * squares) / soldUnits ** 2;
-      const largest = squaredSoldUnits / soldUnits;
-      const expected = Math.min(largest, Math.max(1, variance / ((rate * (1 - rate)) / soldUnits)));
-      const pattern = orderPattern(sumsOf(orders), null);
-      assert.ok(pattern.correlation >= 0 && pattern.correlation <= 1);
-      assert.ok(Math.abs(effectOf(pattern, orders) - expected) < 1e-9 * expected);
-    }),
-  );
 });

@@ -118,24 +118,3 @@ test("M14: a product has its lines in new condition, a group those in both", () 
   const warnings = named(warn([used, listing("N", { productGid: "P", family: "F" }), listing("B")]));
   assert.deepEqual(warnings, ["sku U", "family F"]);
 });
-
-test("M17: a part counts the lines of the warned entity only", () => {
-  const shared = (product: string, change: Change) => listing("S", { productGid: product, ...change });
-  const parts = (warnings: EarlyWarning[], key: string) =>
-    warnings
-      .find((warning) => warning.key === key)
-      ?.parts.map((part) => `${part.key} ${part.excessLines.toFixed(1)}`);
-  const returned = (count: number) => Array.from({ length: count }, (_, place) => 12 + (place % 15));
-  // S has 14 returned lines of P, of which 1.8 were expected, and 30 of Q; A has 20 of P.
-  const store = [
-    shared("P", { returned: MANY }),
-    shared("Q", { returned: returned(30) }),
-    listing("A", { productGid: "P", returned: returned(20) }),
-    listing("B"),
-  ];
-  assert.deepEqual(parts(warn(store), "P"), ["A 18.2", "S 12.2"]);
-  assert.deepEqual(parts(warn(store), "Q"), ["S 28.2"]);
-  // Three of P are less than a fifth of its excess, however many S has of Q.
-  const little = [shared("P", { returned: [12, 14, 16] }), ...store.slice(1)];
-  assert.deepEqual(parts(warn(little), "P"), ["A 18.2"]);
-});

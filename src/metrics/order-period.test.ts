@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import fc from "fast-check";
-import { dayToText, knownMonth, lastDayOfMonth, firstDayOfMonth, monthOfDay } from "../lib/month.ts";
+import { dayToText, knownMonth } from "../lib/month.ts";
 import { orderPeriods } from "./order-period.ts";
 
 const range = (first: string, last: string) => ({
@@ -30,34 +29,5 @@ describe("M26: weeks and days of order", () => {
       "1965-02-15 7",
       "1965-02-22 7",
     ]);
-  });
-
-  test("whatever the months, days and weeks follow each other without a gap, each in its month, days within weeks", () => {
-    const months = fc.record({
-      start: fc.integer({ min: 12, max: 30_000 }),
-      length: fc.integer({ min: 1, max: 30 }),
-    });
-    fc.assert(
-      fc.property(months, ({ start: startMonth, length }) => {
-        const asked = { startMonth, endMonth: startMonth + length - 1 };
-        const [days, weeks] = [orderPeriods(asked, "day"), orderPeriods(asked, "week")];
-        for (const periods of [days, weeks]) {
-          let next = firstDayOfMonth(startMonth);
-          for (const { month, startsOnDay, endsOnDay } of periods) {
-            assert.equal(startsOnDay, next);
-            assert.ok(endsOnDay >= startsOnDay && endsOnDay - startsOnDay < 7);
-            assert.deepEqual([monthOfDay(startsOnDay), monthOfDay(endsOnDay)], [month, month]);
-            next = endsOnDay + 1;
-          }
-          assert.equal(next, lastDayOfMonth(asked.endMonth) + 1);
-        }
-        const isStart = (day: number): boolean =>
-          new Date(`${dayToText(day)}T00:00:00Z`).getUTCDay() === 1 || dayToText(day).endsWith("-01");
-        assert.deepEqual(
-          weeks.map(({ startsOnDay }) => startsOnDay),
-          days.map(({ startsOnDay }) => startsOnDay).filter(isStart),
-        );
-      }),
-    );
   });
 });

@@ -58,35 +58,6 @@ test("M18: the outlook of a cohort whose window has closed is its returned units
   assert.equal(outlook === null ? NaN : shareObserved(outlook), 1);
 });
 
-test("M18: intervals contain the estimate, are wider at a higher level, and never begin below what came back", () => {
-  const own = days(14, 0);
-  const outlook = outlookAt(own);
-  const [eighty, ninetyFive] = outlook?.intervals ?? [];
-  const estimate = outlook?.returnedUnits ?? NaN;
-  assert.ok((eighty?.low ?? NaN) < estimate && estimate < (eighty?.high ?? NaN));
-  assert.ok(
-    (ninetyFive?.low ?? NaN) <= (eighty?.low ?? NaN) && (ninetyFive?.high ?? NaN) >= (eighty?.high ?? NaN),
-  );
-  assert.ok((ninetyFive?.low ?? NaN) >= 100);
-});
-
-test("M18: a cohort that comes back more than usual is expected to continue so, by the evidence there is", () => {
-  const usual = outlookAt(days(14, 0))?.returnedUnits ?? NaN;
-  const more = outlookAt(days(14, 0, 2))?.returnedUnits ?? NaN;
-  // 100 units more came back already; the rest rises too, by less than twice.
-  assert.ok(more > usual + 100 + 10 && more < 2 * usual, String(more));
-});
-
-test("M18: months that differ by more than chance make the interval wider", () => {
-  const width = (ownDays: DayCurve[]) => {
-    const [eighty] = outlookAt(days(14, 0), { ownDays })?.intervals ?? [];
-    return (eighty?.high ?? NaN) - (eighty?.low ?? NaN);
-  };
-  const even = days(300, 0);
-  const uneven = even.map((own) => day(AS_OF_DAY - own.day, monthOfDay(own.day) % 2 === 0 ? 0.5 : 1.5));
-  assert.ok(width(uneven) > 1.2 * width(even), `${width(uneven)} ${width(even)}`);
-});
-
 test("M18: months add up to the hundredth; the errors of their ends are half correlated", () => {
   const month = (returnedUnits: number, low: number, high: number): Outlook => ({
     soldUnits: 2000,
@@ -140,9 +111,6 @@ test("M18: no outlook without 60 days that sold, or when nothing came back", () 
   assert.notEqual(outlookAt(days(14, 0), { curveDays: days(120, 61) }), null);
   assert.equal(outlookAt(days(14, 0), { curveDays: days(300, 61, 0) }), null);
 });
-
-test("M18: a selection without history follows the store's rate", () =>
-  close(outlookAt(days(14, 0), { ownDays: [] })?.returnedUnits, 240, 3));
 
 test("M18: the category's curve is followed from 200 returned lines on", () => {
   const store = days(300, 61);

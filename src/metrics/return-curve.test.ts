@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { INDEPENDENT_UNITS } from "./design-effect.ts";
 import { CURVE_AGES, curveAges, observedDays, pooledAges, type CohortCurve } from "./return-curve.ts";
-import { dayFromText, firstDayOfMonth, lastDayOfMonth, monthFromText } from "../lib/month.ts";
+import { dayFromText, monthFromText } from "../lib/month.ts";
 
 const july = monthFromText("2026-07") as number;
 const day = (text: string): number => dayFromText(text) as number;
@@ -48,39 +47,4 @@ test("M6, M19: a complete age of a month that sold nothing has rate 0 and no int
   const empty = { month: july, soldUnits: 0, returnedUnits: [0, 0, 0, 0, 0, 0, 0] };
   const [first] = agesAt(day("2027-01-01"), false, empty);
   assert.deepEqual([first?.returnedUnits, first?.returnRate, first?.interval], [0, 0, null]);
-});
-
-test("M19: an age is complete exactly up to the observed days, and no open age enters the pooled curve", () => {
-  const aYear = fc.integer({ min: july - 12, max: july + 12 });
-  const anyCurve = fc.record({
-    month: aYear,
-    soldUnits: fc.nat(50),
-    returnedUnits: fc.array(fc.nat(50), { minLength: 7, maxLength: 7 }),
-  });
-  const asOf = fc.integer({ min: firstDayOfMonth(july - 12), max: lastDayOfMonth(july + 24) });
-  fc.assert(
-    fc.property(
-      fc.array(anyCurve, { maxLength: 6 }),
-      asOf,
-      fc.boolean(),
-      (raw, asOfDay, includeIncomplete) => {
-        const curves = raw.map((one) => ({
-          ...one,
-          returnedUnits: one.returnedUnits.map((units) => Math.min(units, one.soldUnits)),
-        }));
-        const ages = curves.map((one) => agesAt(asOfDay, includeIncomplete, one));
-        for (const [index, one] of curves.entries()) {
-          const observed = observedDays(one.month, asOfDay);
-          assert.ok(ages[index]?.every((age) => age.isComplete === age.ageDays <= observed));
-          assert.ok(ages[index]?.every((age) => !age.isComplete || age.returnedUnits !== null));
-        }
-        for (const [place, pooled] of pooledAges(curves, { asOfDay, orders: INDEPENDENT_UNITS }).entries()) {
-          const complete = ages.flatMap((row) => (row[place]?.isComplete ? [row[place]] : []));
-          const units = complete.reduce((sum, age) => sum + (age.returnedUnits ?? 0), 0);
-          assert.equal(pooled.monthsIncluded, complete.length);
-          assert.equal(pooled.returnedUnits, complete.length === 0 ? null : units);
-        }
-      },
-    ),
-  );
 });

@@ -60,7 +60,7 @@ export function bridgePart(question: Question) {
 }
 
 /** Booked units with the step that they belong to; `other_days` subtracts what counts, on whatever day. */
-function bookedUnits(line: LedgerLine): { day: number; step: string; units: number }[] {
+export function bookedUnits(line: LedgerLine): { day: number; step: string; units: number }[] {
   const edits = line.booked.filter(({ kind }) => kind === "edit");
   const reversals = line.booked.filter(({ kind }) => kind === "reversal");
   const canceled = line.booked.filter(({ kind }) => kind === "cancel");

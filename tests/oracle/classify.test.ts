@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { bookedUnits } from "./bridge.ts";
 import { countFacts, countLedger } from "./counts.ts";
-import { ledgerOf } from "./ledger.ts";
+import { ledgerOf, type LedgerLine } from "./ledger.ts";
 import { USUAL_SETTINGS, type StoreFiles } from "./store.ts";
 import { projectOrder } from "../../src/metrics/classify.ts";
 import type { DocumentLine, DocumentRefund, DocumentReturn, OrderDocument } from "../../src/metrics/order.ts";
@@ -13,7 +14,7 @@ const STEP_MS = 6 * 3_600_000;
 const STEPS = 12;
 const instant = fc.integer({ min: 0, max: STEPS }).map((step) => new Date(step * STEP_MS).toISOString());
 
-const anyLine: fc.Arbitrary<DocumentLine> = fc.record({
+const plainLine: fc.Arbitrary<DocumentLine> = fc.record({
   lineId,
   orderedAt: instant,
   productId: fc.constant("p"),
@@ -32,6 +33,13 @@ const anyLine: fc.Arbitrary<DocumentLine> = fc.record({
     { maxLength: 3 },
   ),
 });
+const reversals = fc.array(fc.record({ reversedAt: instant, units: fc.integer({ min: 1, max: 3 }) }), {
+  minLength: 1,
+  maxLength: 3,
+});
+const anyLine = fc
+  .tuple(plainLine, fc.option(reversals))
+  .map(([line, stated]): DocumentLine => (stated === null ? line : { ...line, reversals: stated }));
 const anyReturn: fc.Arbitrary<DocumentReturn> = fc
   .record({
     returnId: fc.constantFrom("r1", "r2", "r3"),
@@ -106,7 +114,7 @@ test("M8: exactly the rows with returned units have a reason, one row for each d
   );
 });
 
-test("M1, M2, M3, M8, M9, M10: units, money and requests are those of the naive ledger, which walks through time unit by unit", () => {
+test("M1, M2, M3, M8, M9, M10, M24: units, money, requests and bookings are those of the naive ledger, which walks through time unit by unit", () => {
   fc.assert(
     fc.property(anyOrder, (order) => {
       const facts = projectOrder(order);
@@ -121,7 +129,12 @@ test("M1, M2, M3, M8, M9, M10: units, money and requests are those of the naive 
       const expectedRequests = lines.flatMap(({ lineId: id, requests }) =>
         requests.map((row) => ({ ...row, lineId: id })),
       );
-      assert.deepEqual(unitsOf(asked), unitsOf(expectedRequests));
+      assert.deepEqual(unitsOf(asked.map(nameOf)), unitsOf(expectedRequests.map(nameOf)));
+      const booked = facts.differences.map(({ lineId: id, bookedOnDay, step, units }) => ({
+        name: `${id} ${bookedOnDay} ${step}`,
+        units,
+      }));
+      assert.deepEqual(unitsOf(booked), unitsOf(lines.flatMap(bookingsOf)));
     }),
     { numRuns: 4000 },
   );
@@ -129,13 +142,25 @@ test("M1, M2, M3, M8, M9, M10: units, money and requests are those of the naive 
 
 type Request = { lineId: string; returnId: string; status: string; units: number };
 
-function unitsOf(requests: readonly Request[]): Record<string, number> {
+type Named = { name: string; units: number };
+
+const nameOf = ({ lineId: id, returnId, status, units }: Request): Named => ({
+  name: `${id} ${returnId} ${status}`,
+  units,
+});
+
+/** M24: what is returned on a day is taken off what is booked on it. */
+function bookingsOf(line: LedgerLine): Named[] {
+  return [
+    ...bookedUnits(line),
+    ...line.returned.map(({ day }) => ({ day, step: "other_days", units: -1 })),
+  ].map(({ day, step, units }) => ({ name: `${line.lineId} ${day} ${step}`, units }));
+}
+
+function unitsOf(rows: readonly Named[]): Record<string, number> {
   const units: Record<string, number> = {};
-  for (const { lineId: id, returnId, status, units: more } of requests) {
-    const name = `${id} ${returnId} ${status}`;
-    units[name] = (units[name] ?? 0) + more;
-  }
-  return Object.fromEntries(Object.entries(units).filter(([, count]) => count > 0));
+  for (const { name, units: more } of rows) units[name] = (units[name] ?? 0) + more;
+  return Object.fromEntries(Object.entries(units).filter(([, count]) => count !== 0));
 }
 
 /** The order as rows of an import folder. */
@@ -150,6 +175,9 @@ function rowsOf({ orderId: order_id, lines, returns, refunds }: OrderDocument): 
       changes: (line.changes ?? []).map(({ changedAt, units }) => `${changedAt} ${units} edit`).join("; "),
       test: line.test,
       gift_card: line.giftCard,
+      ...(line.reversals && {
+        reversals: line.reversals.map(({ reversedAt, units }) => `${reversedAt} ${units}`).join("; "),
+      }),
       ...(line.canceledAt !== null && { canceled_at: line.canceledAt }),
     })),
     returns: returns.map((row) => ({
