@@ -60,8 +60,8 @@ export const NOTHING: Scrape = { values: new Map(), counters: new Set() };
 export type Observed = readonly [first: Scrape, last: Scrape];
 
 const HEALTHY_SCRAPES = 20;
-/** For longer states scrapes are ten minutes apart, so that a test of days does not take long. */
-const LONG_MINUTES = 10 * 60;
+/** For longer states scrapes are ten minutes apart, so that a test of hours or days does not take long. */
+const LONG_MINUTES = 60;
 
 /**
  * Evaluates these rules for a server that is healthy for twenty scrapes and then in a state for `minutes`. With each scrape
@@ -79,7 +79,9 @@ export function checkRules(
 ): void {
   const stepMinutes = minutes > LONG_MINUTES ? 10 : 1;
   const scrapes = minutes / stepMinutes;
-  const names = new Set([...healthy, ...state].flatMap(({ values }) => [...values.keys()]).filter(isUsed));
+  const observed = [...healthy, ...state];
+  const names = new Set(observed.flatMap(({ values }) => [...values.keys()]).filter(isUsed));
+  for (const name of names) if (isOfEmptyHistogram(name, observed)) names.delete(name);
   const series = [...names].map((name) => {
     const { before, rise, after, growth } = courseOf(name, healthy, state, stepMinutes * 60);
     return {
@@ -114,6 +116,12 @@ const USED = new Set(RULES.flatMap(({ expr }) => expr.match(/\b(?:returns|http|n
 
 function isUsed(series: string): boolean {
   return USED.has(series.slice(0, series.indexOf("{")));
+}
+
+/** Histograms without a request only take time. */
+function isOfEmptyHistogram(series: string, observed: readonly Scrape[]): boolean {
+  const whole = series.replace(/\ble="[^"]*"/u, 'le="+Inf"');
+  return series.includes("_bucket{") && observed.every(({ values }) => (values.get(whole) ?? 0) === 0);
 }
 
 /** The course of a series: its first value and the change with each scrape, while healthy and in the state; null = absent. */
