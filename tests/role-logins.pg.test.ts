@@ -156,6 +156,8 @@ test("server and worker do not need the owner's login; commands that do say so",
     rows.map(({ name }) => name),
     ["returns_login_admission", "returns_login_reader", "returns_login_worker"],
   );
+  const { stdout } = await runCommand(["doctor", "--json"], serviceEnvironment(testDatabase.url));
+  assert.match(stdout, /"message": "connected"/u, "its worker");
   serving.child.kill("SIGTERM");
   assert.equal((await serving.outcome).code, 0);
   const empty = urlOfDatabase(testDatabase.url, "postgres");
