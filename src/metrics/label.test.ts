@@ -44,17 +44,6 @@ test("M10: the parts sum to the label, each within one minor unit of its exact s
   );
 });
 
-test("M10: the split does not depend on the order of the lines", () => {
-  const shuffled = shares.chain((rows) =>
-    fc.tuple(fc.constant(rows), fc.shuffledSubarray(rows, { minLength: rows.length })),
-  );
-  fc.assert(
-    fc.property(amount, shuffled, (amountMinor, [rows, otherRows]) => {
-      assert.deepEqual(allocateLabel(amountMinor, rows), allocateLabel(amountMinor, otherRows));
-    }),
-  );
-});
-
 const store = {
   kind: "store",
   status: "failed",

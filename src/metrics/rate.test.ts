@@ -138,16 +138,3 @@ test("every rounding is to the nearest, halves away from zero", () => {
   assert.deepEqual([rounded(-1000, 3), rounded(1000, 3)], [-333, 333]);
   assert.deepEqual([rounded(-2000, 3), rounded(2000, 3)], [-667, 667]);
 });
-
-test("the negative of a number rounds to the negative of what it rounds to, and nothing is nearer", () => {
-  const dividend = fc.integer({ min: -1_000_000, max: 1_000_000 });
-  fc.assert(
-    fc.property(dividend, fc.integer({ min: 1, max: 1000 }), (number, divisor) => {
-      const up = rounded(number, divisor);
-      assert.equal(rounded(-number, divisor), 0 - up);
-      const distance = (candidate: number) => Math.abs(2 * (candidate * divisor - number));
-      assert.ok(distance(up) <= divisor);
-      if (distance(up) === divisor) assert.ok(Math.abs(up) * divisor > Math.abs(number));
-    }),
-  );
-});

@@ -99,14 +99,3 @@ test("a removed line takes its returns and refunds; what was not stored changes 
     [1, 0, 1],
   );
 });
-
-test("removing the last line leaves a document without any row", () => {
-  const stored = mergeDocument(null, "o1", part([line("a")], [refund("f", "a")]));
-  const removed = { lines: [{ lineId: "a" }], returns: [], refunds: [] };
-  assert.deepEqual(mergeDocument(stored, "o1", { ...part([]), removed }), {
-    orderId: "o1",
-    lines: [],
-    returns: [],
-    refunds: [],
-  });
-});
