@@ -2,7 +2,7 @@ import type { Provider } from "../access/provider.ts";
 import type { PushOptions } from "../alerts/delivery/send.ts";
 import type { Keys } from "../lib/keys.ts";
 import type { Retention } from "../lib/retention.ts";
-import type { Cell } from "../lib/table.ts";
+import type { Columns } from "../lib/table.ts";
 import type { Connection, Database, DatabasePool } from "../store/database.ts";
 import { holdWhetherMoving, type DirectoryRow } from "../store/queries/workspace-directory.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -171,8 +171,8 @@ export type List<
   about: string;
   /** In the words of the table of rights, such as "Read the list of tokens". */
   past: string;
-  /** By heading, the value of a column; --json prints the rows. */
-  columns: Readonly<Record<string, (row: Row) => Cell>>;
+  /** Of the tables of its command and of operators; --json prints the rows. */
+  columns: Columns<Row>;
   /** What narrows it, each optional. */
   input?: Filters;
   /** Of one with pages: a row's cursor, with its name and meaning in the help of commands, and how many rows these show. */

@@ -16,7 +16,7 @@ import {
 import { noteRefusal } from "../http/request-log.ts";
 import { capital } from "../lib/capital.ts";
 import { html, type Html } from "../lib/html.ts";
-import type { Cell } from "../lib/table.ts";
+import { cellOf, type Cell } from "../lib/table.ts";
 import { formOf } from "./form-scope.ts";
 import { isoInstant } from "./format.ts";
 import { withQuery } from "./page-call.ts";
@@ -160,8 +160,8 @@ const workspaceView: View = async (asked) => {
     const options = [["", `Unchanged: ${row[name]}`] as const, ...choices];
     return selectField(asked, setWorkspace.name, { name, label, options });
   });
-  const state = Object.entries(WORKSPACE_COLUMNS).map(([name, cell]) =>
-    fact(capital(name), cellText(cell(row))),
+  const state = Object.entries(WORKSPACE_COLUMNS).map(([name, column]) =>
+    fact(capital(name), cellText(cellOf(row, column))),
   );
   return {
     title: domain,
@@ -230,7 +230,8 @@ function listView<Row extends object, Inputs extends Fields>(
         : choiceOf(name, label, query[name] ?? "", [["", "any"], ...choices]);
     });
     const heads = Object.keys({ ...list.columns, ...drawn }).map((head) => {
-      const cell = (row: Row) => drawn[head]?.(row, asked) ?? cellText(list.columns[head]?.(row));
+      const column = list.columns[head];
+      const cell = (row: Row) => drawn[head]?.(row, asked) ?? cellText(column && cellOf(row, column));
       return [capital(head), cell] as const;
     });
     const shown = found.slice(0, ROWS_PER_PAGE);

@@ -53,8 +53,14 @@ export function formatTable(
   return heading + cells.map((line) => render(line, (text, cell) => colored(text, cell, hasColor))).join("");
 }
 
+type CellName<Row> = { [Name in keyof Row]: Row[Name] extends Cell ? Name : never }[keyof Row];
+
 /** By heading, the member of a row that its column shows, or what makes its cell. */
-export type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => Cell)>>;
+export type Columns<Row> = Readonly<Record<string, CellName<Row> | ((row: Row) => Cell)>>;
+
+export function cellOf<Row>(row: Row, column: Columns<Row>[string]): Cell {
+  return typeof column === "function" ? column(row) : (row[column] as Cell);
+}
 
 /** `formatTable` of rows that are objects. */
 export function formatRows<Row extends object>(
@@ -62,11 +68,7 @@ export function formatRows<Row extends object>(
   columns: Columns<Row>,
   style: TextStyle = PLAIN,
 ): string {
-  const cells = rows.map((row) =>
-    Object.values(columns).map((column) =>
-      typeof column === "function" ? column(row) : (row[column] as Cell),
-    ),
-  );
+  const cells = rows.map((row) => Object.values(columns).map((column) => cellOf(row, column)));
   return formatTable(Object.keys(columns), cells, style);
 }
 

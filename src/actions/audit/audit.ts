@@ -77,12 +77,12 @@ export const auditListOfAll = defineList<ListedAction, ActionCaller, typeof FILT
   ...readAuditOfAll,
   about: "Show who did what, newest first.",
   columns: {
-    when: ({ happened_at: at }) => at,
-    workspace: ({ workspace }) => workspace,
-    who: ({ who }) => who,
-    what: ({ what }) => what,
+    when: "happened_at",
+    workspace: "workspace",
+    who: "who",
+    what: "what",
     changes: ({ changes }) => changes.map(changeText).join("; ") || null,
-    from: ({ origin }) => origin,
+    from: "origin",
   },
   input: FILTERS,
   pages: {

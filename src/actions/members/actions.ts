@@ -78,11 +78,11 @@ export const memberList = defineList<ListedMember>({
   past: "Read the list of members",
   least: "admin",
   columns: {
-    name: ({ name }) => name,
-    id: ({ user_id: id }) => id,
-    role: (member) => member.role,
-    since: ({ since }) => since,
-    "last seen": ({ last_seen_at: at }) => at,
+    name: "name",
+    id: "user_id",
+    role: "role",
+    since: "since",
+    "last seen": "last_seen_at",
     state: stateOf,
   },
   rows: async ({ database, workspace, now }) => {

@@ -30,9 +30,9 @@ export const planList = defineList<PlanRow, ActionCaller>({
   least: "viewer",
   hasNoWorkspace: true,
   columns: {
-    plan: ({ plan }) => plan,
+    plan: "plan",
     "requests a day": ({ daily_quota: quota }) => quota ?? "unlimited",
-    entitlements: ({ entitlements }) => entitlements,
+    entitlements: "entitlements",
   },
   rows: ({ database }) => listPlans(database),
 });

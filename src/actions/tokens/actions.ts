@@ -56,13 +56,13 @@ export const tokenList = defineList<AttendedToken>({
   past: "Read the list of tokens",
   least: "admin",
   columns: {
-    "token id": ({ token_id: id }) => id,
-    name: ({ name }) => name,
-    status: ({ status }) => status,
-    scopes: ({ scopes }) => scopes,
-    created: ({ created_at: at }) => at,
-    expires: ({ expires_at: at }) => at,
-    "last used": ({ last_used_at: at }) => at,
+    "token id": "token_id",
+    name: "name",
+    status: "status",
+    scopes: "scopes",
+    created: "created_at",
+    expires: "expires_at",
+    "last used": "last_used_at",
   },
   rows: async ({ database, workspace, now }) => {
     const rows = await listUsedTokens(database, workspace.shop_key, firstDay(RECENT_DAYS, now));

@@ -37,11 +37,7 @@ export const watchedList = defineList<Watched>({
   about: "Show what is watched.",
   past: "Read the watchlist",
   least: "viewer",
-  columns: {
-    type: ({ type }) => type,
-    key: ({ key }) => key,
-    added: ({ added_at: at }) => at,
-  },
+  columns: { type: "type", key: "key", added: "added_at" },
   rows: async ({ database, workspace }) => {
     const rows = await listWatchedEntities(database, workspace.shop_key);
     return rows.map(({ entity_kind: kind, entity_key: key, title, added_at }) => ({

@@ -1,7 +1,7 @@
 import { domainToASCII } from "node:url";
 import type { Queryable } from "../../store/database.ts";
 import type { DirectoryRow } from "../../store/queries/workspace-directory.ts";
-import { defineList, defineAction, type ActionCaller } from "../action.ts";
+import { defineList, defineAction, type ActionCaller, type List } from "../action.ts";
 import type { Actor } from "../actor.ts";
 import { anyText, oneOf, optional, own } from "../field.ts";
 import { impossible, invalid } from "../refusal.ts";
@@ -43,14 +43,13 @@ const FILTERS = {
 
 /** By heading, what lists and pages show of a workspace. */
 export const WORKSPACE_COLUMNS = {
-  domain: ({ shop_domain: domain }: ShownWorkspace) => domain,
-  currency: ({ currency_code: currency }: ShownWorkspace) => currency,
-  plan: ({ plan, requested_plan: requested }: ShownWorkspace) =>
-    requested === null ? plan : `${plan}, asks for ${requested}`,
-  billing: ({ billing }: ShownWorkspace) => billing,
-  readiness: ({ readiness }: ShownWorkspace) => readiness,
-  "data as of": ({ data_as_of: asOf }: ShownWorkspace) => asOf,
-};
+  domain: "shop_domain",
+  currency: "currency_code",
+  plan: ({ plan, requested_plan: asked }) => (asked === null ? plan : `${plan}, asks for ${asked}`),
+  billing: "billing",
+  readiness: "readiness",
+  "data as of": "data_as_of",
+} satisfies List<ShownWorkspace>["columns"];
 
 /** The workspaces, by domain. */
 export const workspaceList = defineList<Omit<ListedWorkspace, "shop_key">, ActionCaller, typeof FILTERS>({
@@ -76,9 +75,9 @@ export const workspaceOverview: typeof workspaceList = {
   ...workspaceList,
   columns: {
     ...WORKSPACE_COLUMNS,
-    "last sync": ({ last_synced_at: at }) => at,
-    "failing sources": ({ failing }) => failing,
-    "requests in 30 days": ({ requests }) => requests,
+    "last sync": "last_synced_at",
+    "failing sources": "failing",
+    "requests in 30 days": "requests",
   },
 };
 
