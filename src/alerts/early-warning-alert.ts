@@ -1,5 +1,6 @@
+import { currencyExponent } from "../lib/currency.ts";
 import { excessLines, type EarlyWarning } from "../metrics/early-warning.ts";
-import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
+import { decimalFromMinor } from "../metrics/money.ts";
 import { dayToText } from "../lib/month.ts";
 import { rate } from "../metrics/rate.ts";
 import type { AnnouncedWarning } from "../metrics/warning-episode.ts";

@@ -50,6 +50,8 @@ test("a difference that rounds to zero has no direction", () => {
 test("amounts have the decimals of their currency, and a minus sign as differences have", () => {
   assert.equal(money("EUR")(1234.5), "€1,234.50");
   assert.equal(money("JPY")(123456), "¥123,456");
+  assert.equal(money("HUF")(1234.5), "HUF\u00a01,234.50");
+  assert.equal(money("KWD")(1.2345), "KWD\u00a01.235");
   assert.equal(money("EUR")(-12.5), "−€12.50");
   assert.equal(money("JPY")(-1200), "−¥1,200");
   assert.equal(money("EUR")(-0.001), "€0.00");

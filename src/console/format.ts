@@ -1,3 +1,4 @@
+import { currencyExponent } from "../lib/currency.ts";
 import { tenthsOfPercent } from "../lib/percent.ts";
 import { rememberLast } from "../lib/remember-last.ts";
 import type { Format } from "./figure.ts";
@@ -60,11 +61,17 @@ export const months: Format<number> = (value) =>
 export const units: Format<number> = (value) =>
   `${wholeNumber.format(value)} ${value === 1 ? "unit" : "units"}`;
 
-/** The amounts of a workspace's currency: 1234.5 → "€1,234.50", −12.5 → "−€12.50". Making a formatter takes longer than a page of amounts. */
+/**
+ * M9: the amounts of a workspace's currency: 1234.5 → "€1,234.50", −12.5 → "−€12.50". The decimals are those of ISO 4217; by custom `Intl` leaves
+ * out some. Making a formatter takes longer than a page of amounts.
+ */
 export const money = rememberLast((currencyCode: string): ((value: number) => string) => {
+  const exponent = currencyExponent(currencyCode);
   const format = new Intl.NumberFormat("en", {
     style: "currency",
     currency: currencyCode,
+    minimumFractionDigits: exponent,
+    maximumFractionDigits: exponent,
     signDisplay: "negative",
   });
   return (value) => format.format(value).replace("-", "−");

@@ -1,8 +1,9 @@
+import { currencyExponent } from "../lib/currency.ts";
 import { knownMonth, monthOfDate, monthToText } from "../lib/month.ts";
 import { comparedMonths, completeThrough, isComplete, splitMonths } from "../metrics/completeness.ts";
 import type { CohortRange } from "../metrics/completeness.ts";
 import { areLabelCostsIncluded } from "../metrics/label.ts";
-import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
+import { decimalFromMinor } from "../metrics/money.ts";
 import { rate, share } from "../metrics/rate.ts";
 import { sumTotals, refundShare, returnsCostMinor, type Totals } from "../metrics/totals.ts";
 import { windowDays, type ObservationWindow } from "../metrics/window.ts";

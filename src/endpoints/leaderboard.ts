@@ -1,4 +1,5 @@
-import { currencyExponent, decimalOrNull } from "../metrics/money.ts";
+import { currencyExponent } from "../lib/currency.ts";
+import { decimalOrNull } from "../metrics/money.ts";
 import type { ListedProduct, Ranking } from "../store/queries/ranking.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { moneyOf, presentSoldValue, rateFigures } from "./cohort-months.ts";

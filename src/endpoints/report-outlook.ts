@@ -1,10 +1,11 @@
 import type { ReportOutlook, ReportLiability } from "../contract/report.ts";
+import { currencyExponent } from "../lib/currency.ts";
 import { firstDayOfMonth, monthOfDay, dayToText, monthToDate } from "../lib/month.ts";
 import { basePeriod, horizonDays } from "../metrics/age-curve.ts";
 import { isComplete, latestCompleteMonth } from "../metrics/completeness.ts";
 import { LIABILITY_MONTHS, liabilityOf, refundRate, sumLiabilities } from "../metrics/liability.ts";
 import type { Liability, ReturnedMonth } from "../metrics/liability.ts";
-import { currencyExponent, decimalFromMinor, decimalOrNull, wholeMinor } from "../metrics/money.ts";
+import { decimalFromMinor, decimalOrNull, wholeMinor } from "../metrics/money.ts";
 import {
   OUTLOOK_MONTHS,
   curveDaysOf,

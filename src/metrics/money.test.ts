@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { currencyExponent } from "../lib/currency.ts";
 import {
-  currencyExponent,
   decimalFromMinor,
   decimalText,
   decimalFromText,

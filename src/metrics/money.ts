@@ -1,19 +1,7 @@
 import { exact } from "../lib/exact.ts";
 import { roundedQuotient } from "./rate.ts";
 
-/** Currencies whose number of decimals differs from 2 (ISO 4217). */
-const exponents: ReadonlyMap<string, number> = new Map([
-  ...listed(0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"),
-  ...listed(3, "BHD IQD JOD KWD LYD OMR TND"),
-  ...listed(4, "CLF UYW"),
-]);
-
 const plainDecimal = /^([+-]?)(\d+)(?:\.(\d+))?$/;
-
-/** M9: how many decimals a currency has; 2 for a code that is not listed. */
-export function currencyExponent(currencyCode: string): number {
-  return exponents.get(currencyCode.toUpperCase()) ?? 2;
-}
 
 /**
  * M9: a plain decimal text in minor units. Null when it is not a plain decimal, has more decimals than the
@@ -81,8 +69,4 @@ export function decimalText(minor: number, exponent: number): string {
   const digits = String(Math.abs(exact(minor))).padStart(exponent + 1, "0");
   const point = digits.length - exponent;
   return exponent === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
-}
-
-function listed(exponent: number, codes: string): [string, number][] {
-  return codes.split(" ").map((code) => [code, exponent]);
 }

@@ -1,5 +1,6 @@
+import { currencyExponent } from "../../../lib/currency.ts";
 import { dayFromText } from "../../../lib/month.ts";
-import { currencyExponent, decimalFromText, minorFromDecimal, roundedMinor } from "../../../metrics/money.ts";
+import { decimalFromText, minorFromDecimal, roundedMinor } from "../../../metrics/money.ts";
 import type { Decimal } from "../../../metrics/money.ts";
 import { isInstant, withoutControls } from "../shared/text.ts";
 

@@ -1,5 +1,6 @@
+import { currencyExponent } from "../../../lib/currency.ts";
 import { parsedJson } from "../../../lib/parsed-json.ts";
-import { currencyExponent, decimalText, roundedMinor, type Decimal } from "../../../metrics/money.ts";
+import { decimalText, roundedMinor, type Decimal } from "../../../metrics/money.ts";
 import type {
   DocumentLine,
   DocumentRefund,

@@ -1,4 +1,5 @@
-import { currencyExponent, decimalText } from "../../../metrics/money.ts";
+import { currencyExponent } from "../../../lib/currency.ts";
+import { decimalText } from "../../../metrics/money.ts";
 import type { Connection } from "../../../store/database.ts";
 import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
 import { planForRun } from "../../../store/query.ts";

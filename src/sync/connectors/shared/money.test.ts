@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { currencyExponent, decimalText } from "../../../metrics/money.ts";
+import { currencyExponent } from "../../../lib/currency.ts";
+import { decimalText } from "../../../metrics/money.ts";
 import { minorOf } from "./money.ts";
 import { isTime, readCurrency, timeOf } from "./text.ts";
 

@@ -1,4 +1,5 @@
-import { currencyExponent, decimalFromText, minorFromDecimal, roundedMinor } from "../../../metrics/money.ts";
+import { currencyExponent } from "../../../lib/currency.ts";
+import { decimalFromText, minorFromDecimal, roundedMinor } from "../../../metrics/money.ts";
 import { SourceFailed } from "../../connector.ts";
 
 /**
