@@ -7,7 +7,7 @@ import { OTHER_HOST } from "./docs-chromium.ts";
 import { DEMO_DAY, startDemoService, type DemoService } from "./docs-demo.ts";
 import { createPageStates, createSettings, type PageState } from "./support/console-states.ts";
 import { execute, urlOfDatabase } from "./support/server.ts";
-import { LOOKS, focusStops, layoutShift, sidewaysScroll, wrongLooks } from "./support/page-looks.ts";
+import { focusStops, layoutShift, paleTexts, sidewaysScroll, wrongLooks } from "./support/page-looks.ts";
 import { APP_OPTIONS } from "./support/webhooks.ts";
 
 /** What is above the content of every page of the small store, which is the second workspace of its database. */
@@ -81,12 +81,8 @@ const FOCUS_ORDER: Readonly<Record<string, readonly string[]>> = {
 
 /** Pages as people see them: each page and each state that occurs, by width, colour scheme, medium and keyboard. */
 
-type Look = { width: number; colorScheme?: "light" | "dark"; media?: "print"; forcedColors?: "active" };
-
-const NARROW = { width: 360 };
-const WIDE = { width: 1440 };
-/** Text of twice its size in a window of 640 px. */
-const NARROWEST_PX = 320;
+const NARROW_PX = 360;
+const WIDE_PX = 1440;
 const MOST_SHIFT = 0.02;
 
 let demo: DemoService;
@@ -108,36 +104,46 @@ const chromium = useChromium(async () => {
   return () => demo.stop();
 });
 
-for (const look of LOOKS) {
-  test(`every page, ${look.width} px, ${look.colorScheme}`, (context) => examine(context, look, () => pages));
+test("every page, also on a desk from its first paint and in forced colours", async (context) => {
+  await examine(context, () => pages);
+  await withPage(context, { width: WIDE_PX }, async (page, problems) => {
+    const found = [];
+    for (const { name, path } of pages) {
+      await page.emulateMedia({ forcedColors: "none" });
+      await page.goto(home + path);
+      const shift = await layoutShift(page);
+      if (shift >= MOST_SHIFT) found.push(`${name} shifts by ${shift}`);
+      await page.emulateMedia({ forcedColors: "active" });
+      found.push(...(await paleTexts(page)).map((text) => `${name}, in forced colours: ${text}`));
+    }
+    assert.deepEqual([...found, ...problems], []);
+  });
+});
 
-  // Everything is opened by clicks at one width: the scripts are the same at every width.
-  const isOpened = look.width === NARROW.width;
-  test(`every page of settings, ${isOpened ? "opened wholly, " : ""}${look.width} px, ${look.colorScheme}`, (context) =>
-    examine(context, look, () => settings.pages, { cookie: settings?.cookie, isOpened }));
-}
+test("every page of settings, opened wholly", async (context) => {
+  await examine(context, () => settings.pages, { cookie: settings?.cookie, isOpened: true });
+});
 
-test("every state, 360 px", async (context) => {
-  await examine(context, NARROW, () => made.states);
-  await examine(context, NARROW, () => settings.states, { cookie: settings?.cookie });
+test("every state, on a phone", async (context) => {
+  await examine(context, () => made.states, { isPhone: true });
+  await examine(context, () => settings.states, { cookie: settings?.cookie, isPhone: true });
 });
 
 test("pages before the sign-in", async (context) => {
-  for (const look of [NARROW, { ...WIDE, colorScheme: "dark" as const }]) {
-    await examine(context, look, () => SIGNED_OUT, { cookie: "" });
-    const chooser = { name: "no workspace", path: "/w", status: 200 };
-    await examine(context, look, () => [chooser], { cookie: made.emptyCookie });
-    await withPage(context, look, "", async (page, problems) => {
-      await page.goto(`${home}/enter#${"A".repeat(43)}`);
-      await page.getByRole("button", { name: "Sign in" }).click();
-      await page.getByRole("heading", { name: "This link does not work" }).waitFor();
-      const refused = await wrongsOf(page, problems, { name: "a refused link", path: "/enter", status: 403 });
-      const elsewhere = `${home.replace("localhost", OTHER_HOST)}/`;
-      await page.goto(elsewhere);
-      const other = await wrongsOf(page, problems, { name: "another host", path: elsewhere, status: 403 });
-      assert.deepEqual([...refused, ...other], []);
-    });
-  }
+  await examine(context, () => SIGNED_OUT, { cookie: "" });
+  await examine(context, () => [{ name: "no workspace", path: "/w", status: 200 }], {
+    cookie: made?.emptyCookie,
+  });
+  await withPage(context, { cookie: "" }, async (page, problems) => {
+    await page.goto(`${home}/enter#${"A".repeat(43)}`);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "This link does not work" }).waitFor();
+    const refused = await wrongsOf(page, problems, { name: "a refused link", path: "/enter", status: 403 });
+    const elsewhere = `${home.replace("localhost", OTHER_HOST)}/`;
+    await page.goto(elsewhere);
+    const other = await wrongsOf(page, problems, { name: "another host", path: elsewhere, status: 403 });
+    assert.deepEqual([...refused, ...other], []);
+  });
 });
 
 const SIGNED_OUT: readonly PageState[] = [
@@ -146,19 +152,13 @@ const SIGNED_OUT: readonly PageState[] = [
   { name: "a link's page", path: "/enter", status: 200 },
 ];
 
-test("in forced colours", async (context) => {
-  await examine(context, { ...WIDE, forcedColors: "active" }, () =>
-    pages.filter(({ name }) => SAMPLE.has(name)),
-  );
-});
-
 test("on paper: disclosures are open, controls for the screen are left out, and the page's address is printed", async (context) => {
   await demo?.service.database.query(
     `update alert set metadata = metadata || '{"episode_id": "one of several alerts"}'
       where shop_key = $1 and metadata ? 'episode_id'`,
     [demo.tenant.shopKey],
   );
-  await withPage(context, { width: PAPER_PX }, made?.cookie ?? "", async (page) => {
+  await withPage(context, { width: PAPER_PX }, async (page) => {
     const found = [];
     await page.emulateMedia({ media: "print" });
     for (const { name, path } of pages) {
@@ -207,7 +207,7 @@ const ON_PAPER = `(() => {
 
 for (const [path, expected] of Object.entries(FOCUS_ORDER)) {
   test(`the Tab key goes through ${path || "the overview"} in the order of the page, and the focus is visible`, async (context) => {
-    await withPage(context, WIDE, made?.cookie ?? "", async (page) => {
+    await withPage(context, { width: WIDE_PX }, async (page) => {
       await page.goto(home + made.smallStore + path);
       const stops = await focusStops(page);
       assert.deepEqual(
@@ -232,27 +232,26 @@ test("while the database is away", async (context) => {
       server,
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
     );
-    await examine(context, NARROW, () => pages.slice(0, 1).map((page) => ({ ...page, status: 503 })));
+    await examine(context, () => pages.slice(0, 1).map((page) => ({ ...page, status: 503 })));
   } finally {
     await execute(server, `alter database ${name} with allow_connections true`);
   }
 });
 
-/** Together they have every chart and kind of table. */
-const SAMPLE: ReadonlySet<string> = new Set(["overview", "report", "cohorts", "products"]);
+/** `isOpened`: by clicks on everything that opens. */
+type Examined = { isOpened?: boolean; isPhone?: boolean };
 
 async function examine(
   context: TestContext,
-  look: Look,
   states: () => readonly PageState[],
-  { cookie = made?.cookie ?? "", isOpened = false } = {},
+  { cookie = made?.cookie, ...how }: Examined & { cookie?: string | undefined } = {},
 ): Promise<void> {
-  await withPage(context, look, cookie, async (page, problems) => {
+  await withPage(context, { cookie }, async (page, problems) => {
     const found = [];
     for (const state of states()) {
       const response = await page.goto(home + state.path);
       assert.equal(response?.status(), state.status, state.name);
-      found.push(...(await wrongsOf(page, problems, state, isOpened)));
+      found.push(...(await wrongsOf(page, problems, state, how)));
     }
     assert.deepEqual(found, []);
   });
@@ -263,7 +262,7 @@ async function wrongsOf(
   page: Page,
   problems: string[],
   state: PageState,
-  isOpened = false,
+  { isOpened = false, isPhone = false }: Examined = {},
 ): Promise<string[]> {
   const found: string[] = [];
   const shift = await layoutShift(page);
@@ -271,9 +270,7 @@ async function wrongsOf(
   if ((await page.title()) === "taken") found.push("a text was run");
   if (isOpened) found.push(...(await page.evaluate<string[]>(CLICK_ALL)));
   found.push(...problems.splice(0).filter((problem) => !isExpected(problem, state)));
-  const width = page.viewportSize()?.width ?? 0;
-  const widths = width === NARROW.width ? [width, NARROWEST_PX] : [width];
-  const wrongs = await wrongLooks(page, state.name, widths);
+  const wrongs = await wrongLooks(page, state.name, isPhone);
   problems.length = 0;
   return [...found.map((each) => `${state.name}: ${each}`), ...wrongs];
 }
@@ -301,19 +298,14 @@ function isExpected(problem: string, { status, path }: PageState): boolean {
 
 async function withPage(
   context: TestContext,
-  { width, colorScheme = "light", forcedColors }: Look,
-  cookie: string,
+  { width = NARROW_PX, cookie = made?.cookie },
   use: (page: Page, problems: string[]) => Promise<void>,
 ): Promise<void> {
-  const options = { viewport: { width, height: 800 }, colorScheme, ...(forcedColors && { forcedColors }) };
-  await chromium.withPage(
-    context,
-    { ...options, as: cookie === "" ? undefined : { cookie, home } },
-    async (page, own, problems) => {
-      await watchPolicy(page, own, problems);
-      await use(page, problems);
-    },
-  );
+  const as = cookie === "" || cookie === undefined ? undefined : { cookie, home };
+  await chromium.withPage(context, { viewport: { width, height: 800 }, as }, async (page, own, problems) => {
+    await watchPolicy(page, own, problems);
+    await use(page, problems);
+  });
 }
 
 /** Counts requests to other hosts and violations of the page's policy as problems, too. */

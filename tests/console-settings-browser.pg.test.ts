@@ -50,7 +50,7 @@ test("an invitation is copied and used in another browser, and its member's role
     await page.getByLabel("Role").selectOption("admin");
     await page.getByRole("button", { name: "Invite member" }).click();
     await page.getByRole("heading", { name: "Invitation for Clara" }).waitFor();
-    assert.deepEqual(await wrongLooks(page, "an invitation", [360, 1440]), []);
+    assert.deepEqual(await wrongLooks(page, "an invitation"), []);
     const link = (await page.locator("code[data-form=link]").textContent()) ?? "";
     await page.getByRole("button", { name: "Copy" }).click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
@@ -89,7 +89,7 @@ test("a token is made, copied, given to a client, seen in the list and revoked b
     await page.getByLabel("30 days").check();
     await page.getByRole("button", { name: "Create token" }).click();
     await page.getByRole("heading", { name: "Your new token" }).waitFor();
-    assert.deepEqual(await wrongLooks(page, "a new token", [360, 1440]), []);
+    assert.deepEqual(await wrongLooks(page, "a new token"), []);
     const token = (await page.locator("code[data-form=token]").textContent()) ?? "";
     await page.getByRole("button", { name: "Copy" }).first().click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
@@ -145,7 +145,7 @@ test("an owner exports everything, erases the workspace and cancels that", async
   await chromium.withPage(context, { as: owner, expected: /status of 4/u }, async (page) => {
     const found: string[] = [];
     const look = async (state: string): Promise<void> => {
-      found.push(...(await wrongLooks(page, state, [360, 1440])));
+      found.push(...(await wrongLooks(page, state)));
     };
     await page.goto(`${owner.home}/settings/data`);
     const downloading = page.waitForEvent("download");

@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { useChromium } from "./support/chromium.ts";
 import { makeUserLink, unusedLinks } from "./support/console-person.ts";
 import { freePort } from "./support/free-port.ts";
-import { LOOKS, wrongLooks } from "./support/page-looks.ts";
+import { wrongLooks } from "./support/page-looks.ts";
 import {
   enrol,
   HOME,
@@ -30,10 +30,43 @@ const place = use(startPasskeyPlace);
 /** The console of the shared service, on this machine without https. */
 const localHome = local.address.replace("127.0.0.1", "localhost");
 
-test("a link allows to create a passkey, which signs in at once and later", async (context) => {
+const createPasskey = ({ page }: Device): Promise<void> =>
+  page.getByRole("button", { name: "Create passkey and sign in" }).click();
+const refusedAgain = ({ page }: Device): Promise<void> =>
+  page.getByRole("alert").filter({ hasText: "already has a passkey for your account" }).waitFor();
+
+async function addPasskey({ page }: Device, name: string): Promise<void> {
+  await page.getByLabel("Passkey name").fill(name);
+  await page.getByRole("button", { name: "Add passkey" }).click();
+}
+
+async function forgetProofs(service: TestService): Promise<void> {
+  await service.database.query("update console_session set proved_at = now() - interval '601 s'");
+}
+
+const looksWell = async (page: Page, name: string): Promise<void> =>
+  assert.deepEqual(await wrongLooks(page, name), []);
+
+test("a link allows to create one passkey on a device, not used up by a dismissed prompt; it signs in at once and later", async (context) => {
   await place.withDevice(context, async (device) => {
     const { page, own, authenticator } = device;
-    await enrol(device, await passkeyLink(place, "Ada"));
+    for (const path of ["/sign-in", "/enter"]) {
+      await page.goto(HOME + path);
+      await looksWell(page, path);
+    }
+    await page.getByLabel("Paste your link").fill("no link");
+    await createPasskey(device);
+    await page.getByRole("alert").waitFor();
+    await looksWell(page, "/enter, refused");
+    await authenticator.verify(false);
+    await page.goto(await passkeyLink(place, "Ada"));
+    await createPasskey(device);
+    await page.getByRole("alert").filter({ hasText: "Nothing was done" }).waitFor();
+    assert.equal(await unusedLinks(place.service, "Ada"), 1);
+    await authenticator.verify(true);
+    await createPasskey(device);
+    await page.waitForURL(`${HOME}/w`);
+    assert.equal(await unusedLinks(place.service, "Ada"), 0);
     const [held] = await authenticator.credentials();
     assert.deepEqual([held?.rpId, held?.isResidentCredential], ["returns.example", true]);
     const [cookie] = await own.cookies();
@@ -57,201 +90,88 @@ test("a link allows to create a passkey, which signs in at once and later", asyn
       { action: "session.end", way: null, is_local: true },
       { action: "session.begin", way: "passkey", is_local: true },
     ]);
+    await page.goto(await passkeyLink(place, "Ada"));
+    await createPasskey(device);
+    await refusedAgain(device);
   });
 });
 
-test("dismissing the device's prompt does not use up the link", async (context) => {
-  await place.withDevice(context, async (device) => {
-    const { page, authenticator } = device;
-    await authenticator.verify(false);
-    await page.goto(await passkeyLink(place, "Hesitant"));
-    const button = page.getByRole("button", { name: "Create passkey and sign in" });
-    await button.click();
-    await page.getByRole("alert").filter({ hasText: "Nothing was done" }).waitFor();
-    assert.equal(await unusedLinks(place.service, "Hesitant"), 1);
-    await authenticator.verify(true);
-    await button.click();
-    await page.waitForURL(`${HOME}/w`);
-    assert.equal(await unusedLinks(place.service, "Hesitant"), 0);
-  });
-});
-
-test("a second device gets a passkey with another link, and both sign in", async (context) => {
+test("a second device gets a passkey with another link; removing it ends its session, and a recovery link removes the first", async (context) => {
+  const name = `A person whose name is long ${"long".repeat(15)}`;
   await place.withDevice(context, async (first) => {
-    await enrol(first, await passkeyLink(place, "Two devices"));
-    await first.page.goto(await passkeyLink(place, "Two devices"));
-    await first.page.getByRole("button", { name: "Create passkey and sign in" }).click();
-    await first.page
-      .getByRole("alert")
-      .filter({ hasText: "already has a passkey for your account" })
-      .waitFor();
+    const { page } = first;
+    await enrol(first, await passkeyLink(place, name));
     await place.withDevice(context, async (second) => {
-      await enrol(second, await passkeyLink(place, "Two devices"));
-      for (const device of [first, second]) {
-        await device.page.goto(`${HOME}/w`);
-        await signInAgain(device);
-        await device.page.waitForURL(`${HOME}/w`);
-      }
-    });
-  });
-});
-
-test("after the loss of a device a recovery link removes its passkey and session", async (context) => {
-  await place.withDevice(context, async (lost) => {
-    await enrol(lost, await passkeyLink(place, "Lost"));
-    await place.withDevice(context, async (found) => {
-      await enrol(found, await passkeyLink(place, "Lost", { isRecovery: true }));
-      assert.equal((await found.authenticator.credentials()).length, 1);
-      await found.page.getByText("Your earlier passkeys and linked accounts have been removed").waitFor();
-    });
-    await lost.page.goto(`${HOME}/w`);
-    assert.equal(lost.page.url(), `${HOME}/sign-in`);
-    await lost.page.getByRole("button", { name: "Sign in with a passkey" }).click();
-    await lost.page.getByText("This passkey is not registered here.").waitFor();
-    // The device with the old passkey also creates a new one.
-    await enrol(lost, await passkeyLink(place, "Lost", { isRecovery: true }));
-  });
-});
-
-async function addPasskey({ page }: Device, name: string): Promise<void> {
-  await page.getByLabel("Passkey name").fill(name);
-  await page.getByRole("button", { name: "Add passkey" }).click();
-  await page.getByText(`Passkey ${name} was added.`).waitFor();
-}
-
-async function forgetProofs(service: TestService): Promise<void> {
-  await service.database.query("update console_session set proved_at = now() - interval '601 s'");
-}
-
-test("on this machine a passkey is added after a link, signs in, and confirms", async (context) => {
-  await place.withDevice(context, async (device) => {
-    const { page, own } = device;
-    const { secret } = await makeUserLink(local, { name: "Local" });
-    await page.goto(`${localHome}/enter#${secret}`);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.waitForURL(`${localHome}/w`);
-    await page.getByRole("link", { name: "Local" }).click();
-    await addPasskey(device, "Laptop");
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-    await page.waitForURL(`${localHome}/w`);
-    await forgetProofs(local);
-    await page.goto(`${localHome}/me`);
-    const [older] = await own.cookies();
-    await page.getByRole("link", { name: "confirm your identity" }).click();
-    await page.getByRole("button", { name: "Confirm with a passkey" }).click();
-    await page.getByText("The confirmation lasts 10 minutes.").waitFor();
-    assert.equal(page.url(), `${localHome}/me`);
-    const newer = (await own.cookies()).find(({ name }) => name === "returns");
-    assert.notEqual(newer?.value, older?.value);
-    await page.getByText("Remove Laptop").first().click();
-    await page.getByRole("button", { name: "Remove Laptop" }).click();
-    await page.getByText("Passkey Laptop was removed.").waitFor();
-  });
-});
-
-test("removing a passkey can also end the other sessions, and removing the last one needs a second confirmation", async (context) => {
-  await place.withDevice(context, async (device) => {
-    const { page } = device;
-    await enrol(device, await passkeyLink(place, "Careful"));
-    await place.withDevice(context, async (other) => {
-      await enrol(other, await passkeyLink(place, "Careful"));
+      await enrol(second, await passkeyLink(place, name));
+      await signInAgain(second);
+      await second.page.waitForURL(`${HOME}/w`);
       await page.goto(`${HOME}/me`);
-      const [first = ""] = await page
-        .locator("input[name=id]")
-        .evaluateAll((fields) => fields.map((field) => (field as unknown as { value: string }).value));
-      const item = page.locator("li", { has: page.locator(`input[value="${first}"]`) });
+      await looksWell(page, "/me");
+      await page.reload();
+      // The newest is the last one.
+      const item = page.locator("li", { has: page.locator("summary", { hasText: "Remove" }) }).last();
       await item.locator("summary").click();
       await item.getByLabel("Also end my sessions in other browsers").check();
       await item.getByRole("button").click();
       await page.getByText("was removed. Your other sessions have ended: 1.").waitFor();
-      await other.page.goto(`${HOME}/me`);
-      assert.equal(other.page.url(), `${HOME}/sign-in`);
+      await second.page.goto(`${HOME}/me`);
+      assert.equal(second.page.url(), `${HOME}/sign-in`);
+      await second.page.getByRole("button", { name: "Sign in with a passkey" }).click();
+      await second.page.getByText("This passkey is not registered here.").waitFor();
     });
-    await page.locator("summary", { hasText: "Remove" }).click();
-    await page.getByRole("button", { name: "Remove" }).click();
-    await page.getByText("This is your last passkey: confirm that you").waitFor();
-    await page.locator("summary", { hasText: "Remove" }).click();
-    await page.getByLabel("I understand that I will then need a link").check();
-    await page.getByRole("button", { name: "Remove" }).click();
-    await page.getByText("No passkeys yet.").waitFor();
+    // The device with the old passkey also creates a new one.
+    await enrol(first, await passkeyLink(place, name, { isRecovery: true }));
+    await page.getByText("Your earlier passkeys and linked accounts have been removed").waitFor();
+    await page.goto(`${HOME}/me`);
+    assert.equal(await page.locator("summary", { hasText: "Remove" }).count(), 1);
   });
 });
 
-test("a person adds a second authenticator on the page of their account", async (context) => {
+test("a person adds a second authenticator on the page of their account, and removing the last one needs a second confirmation", async (context) => {
   await place.withDevice(context, async (device) => {
     const { page, authenticator } = device;
     await enrol(device, await passkeyLink(place, "Keys"));
     await page.goto(`${HOME}/me`);
     await authenticator.clear();
     await addPasskey(device, "Security key");
-    assert.equal((await page.locator("summary", { hasText: "Remove" }).all()).length, 2);
-    await page.getByLabel("Passkey name").fill("Again");
-    await page.getByRole("button", { name: "Add passkey" }).click();
-    await page.getByRole("alert").filter({ hasText: "already has a passkey for your account" }).waitFor();
+    await page.getByText("Passkey Security key was added.").waitFor();
+    await addPasskey(device, "Again");
+    await refusedAgain(device);
     await signInAgain(device);
     await page.waitForURL(`${HOME}/w`);
+    await page.goto(`${HOME}/me`);
+    const removals = page.locator("summary", { hasText: "Remove" });
+    assert.equal(await removals.count(), 2);
+    for (const left of [1, 0]) {
+      await removals.first().click();
+      await page.getByRole("button", { name: "Remove" }).first().click();
+      if (left === 1) await page.getByText("was removed.").waitFor();
+    }
+    await page.getByText("This is your last passkey: confirm that you").waitFor();
+    await removals.click();
+    await page.getByLabel("I understand that I will then need a link").check();
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByText("No passkeys yet.").waitFor();
+    await forgetProofs(place.service);
+    await page.getByRole("button", { name: "Change name" }).click();
+    await looksWell(page, "/me, refused");
+    await page.goto(`${HOME}/confirm?next=%2Fme`);
+    await looksWell(page, "/confirm");
   });
 });
 
-for (const { width, colorScheme } of LOOKS) {
-  test(`the sign-in pages and the account at ${width} px, ${colorScheme}`, async (context) => {
-    const look = { viewport: { width, height: 800 }, colorScheme };
-    await place.withDevice(
-      context,
-      async (device) => {
-        const { page } = device;
-        const found: string[] = [];
-        const examine = async (name: string): Promise<void> => {
-          found.push(
-            ...(await wrongLooks(device.page, "page", width === 360 ? [360, 320] : [width])).map(
-              (wrong) => `${name}: ${wrong}`,
-            ),
-          );
-        };
-        for (const path of ["/sign-in", "/enter"]) {
-          await page.goto(HOME + path);
-          await examine(path);
-        }
-        await page.getByLabel("Paste your link").fill("no link");
-        await page.getByRole("button", { name: "Create passkey and sign in" }).click();
-        await page.getByRole("alert").waitFor();
-        await examine("/enter, refused");
-        await enrol(device, await passkeyLink(place, `A person whose name is long ${width} ${colorScheme}`));
-        await page.goto(`${HOME}/me`);
-        await page.locator("summary", { hasText: "Remove" }).click();
-        await examine("/me");
-        await forgetProofs(place.service);
-        await page.getByRole("button", { name: "Change name" }).click();
-        await examine("/me, refused");
-        await page.goto(`${HOME}/confirm?next=%2Fme`);
-        await examine("/confirm");
-        const { secret } = await makeUserLink(local, { name: "Looked at" });
-        await page.goto(`${localHome}/enter#${secret}`);
-        await page.getByRole("button", { name: "Sign in" }).click();
-        await page.waitForURL(`${localHome}/w`);
-        for (const path of ["/confirm", "/me"]) {
-          await page.goto(localHome + path);
-          await examine(`${path} on this machine`);
-        }
-        assert.deepEqual(found, []);
-      },
-      look,
-    );
-  });
-}
-
-test("opening a link does not use it up; its button signs in, and the secret is removed from the address", async (context) => {
-  await chromium.withPage(context, {}, async (page, own) => {
-    const { link: printed } = await makeUserLink(local, { name: "Pressed" });
+test("on this machine a link signs in by its button, which removes the secret from the address; a passkey is added, signs in, and confirms", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { page, own } = device;
+    const { link: printed } = await makeUserLink(local, { name: "Local" });
     await page.goto(printed);
-    assert.equal(await unusedLinks(local, "Pressed"), 1);
+    assert.equal(await unusedLinks(local, "Local"), 1);
     assert.equal(page.url(), `${localHome}/enter`);
     assert.equal(await page.getByLabel("Paste your link").isVisible(), false);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL(`${localHome}/w`);
     await page.getByText("You are signed in").waitFor();
-    assert.equal(await unusedLinks(local, "Pressed"), 0);
+    assert.equal(await unusedLinks(local, "Local"), 0);
     const [cookie, ...others] = (await own.cookies()).toSorted((one, other) =>
       one.name < other.name ? -1 : 1,
     );
@@ -261,11 +181,30 @@ test("opening a link does not use it up; its button signs in, and the secret is 
       ["returns", true, "Lax", "/", false],
     );
     assert.equal(await page.evaluate("document.cookie"), "");
+    await page.getByRole("link", { name: "Local" }).click();
+    await addPasskey(device, "Laptop");
+    await page.getByText("Passkey Laptop was added.").waitFor();
+    await looksWell(page, "/me on this machine");
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.waitForURL(`${localHome}/sign-in`);
     assert.deepEqual(await own.cookies(), []);
     await page.goto(`${localHome}/w`);
     assert.equal(page.url(), `${localHome}/sign-in`);
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await page.waitForURL(`${localHome}/w`);
+    await forgetProofs(local);
+    await page.goto(`${localHome}/me`);
+    const [older] = await own.cookies();
+    await page.getByRole("link", { name: "confirm your identity" }).click();
+    await looksWell(page, "/confirm on this machine");
+    await page.getByRole("button", { name: "Confirm with a passkey" }).click();
+    await page.getByText("The confirmation lasts 10 minutes.").waitFor();
+    assert.equal(page.url(), `${localHome}/me`);
+    const newer = (await own.cookies()).find(({ name }) => name === "returns");
+    assert.notEqual(newer?.value, older?.value);
+    await page.getByText("Remove Laptop").first().click();
+    await page.getByRole("button", { name: "Remove Laptop" }).click();
+    await page.getByText("Passkey Laptop was removed.").waitFor();
   });
 });
 
@@ -325,9 +264,6 @@ async function startProvider(issuer: string, port: number): Promise<Server> {
   await once(server.unref(), "listening");
   return server;
 }
-
-const looksWell = async (page: Page, name: string): Promise<void> =>
-  assert.deepEqual(await wrongLooks(page, name), []);
 
 /** The provider's own pages: its sign-in, and its consent the first time. */
 async function signInThere(page: Page, name: string, hasConsent: boolean): Promise<void> {

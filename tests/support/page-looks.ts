@@ -1,11 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 
-/** Both widths and both colour schemes, not crossed: a layout does not depend on colours. */
-export const LOOKS = [
-  { width: 360, colorScheme: "light" },
-  { width: 1440, colorScheme: "dark" },
-] as const;
+/** A phone, text of twice its size in a window of 640 px, and a desk. */
+const [PHONE, MAGNIFIED, DESK] = [360, 320, 1440];
 
 /** WCAG 2.2 AA for text of normal size. */
 const LEAST_CONTRAST = 4.5;
@@ -13,30 +10,40 @@ const LEAST_TEXT_PX = 11;
 const AXE = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const AXE_OPTIONS = {
   runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-  rules: { "target-size": { enabled: true } },
+  rules: { "target-size": { enabled: true }, "color-contrast": { enabled: false } },
   resultTypes: ["violations"],
 };
 
 /**
- * What is wrong with a page's looks, at its width or at others, and with every disclosure open; each entry begins with `name`. Contrast
- * is only checked by `paleTexts`, which is stricter and faster than axe-core; in the dark nothing else differs.
+ * What is wrong with a page's looks: at each width as it is, then with every disclosure open on a phone and, in the dark, on a desk:
+ * a layout does not depend on colours. Each entry begins with `name`; `isPhone`: only on a phone. Contrast is only checked by `paleTexts`,
+ * which is stricter and faster than axe-core; in the dark nothing else differs.
  */
-export async function wrongLooks(page: Page, name: string, widths?: readonly number[]): Promise<string[]> {
-  const { width: ownWidth, height } = page.viewportSize() ?? { width: 0, height: 0 };
+export async function wrongLooks(page: Page, name: string, isPhone = false): Promise<string[]> {
+  const before = page.viewportSize() ?? { width: DESK, height: 800 };
+  const show = (width: number): Promise<void> => page.setViewportSize({ ...before, width });
   const wrongs: string[] = [];
-  const scrolls = (overflow: number, width: number, what = ""): string =>
-    `scrolls ${overflow} px sideways at ${width} px${what}`;
-  for (const width of widths ?? [ownWidth]) {
-    if (width !== ownWidth) await page.setViewportSize({ width, height });
-    const overflow = await sidewaysScroll(page);
-    if (overflow > 0) wrongs.push(scrolls(overflow, width));
+  const scrolls = (overflow: number, width: number, what = ""): void => {
+    if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways at ${width} px${what}`);
+  };
+  for (const width of isPhone ? [PHONE, MAGNIFIED] : [PHONE, MAGNIFIED, DESK]) {
+    await show(width);
+    scrolls(await sidewaysScroll(page), width);
   }
-  if (widths !== undefined) await page.setViewportSize({ width: ownWidth, height });
-  const opened = await page.evaluate<{ overflow: number; texts: string[]; kinds: string[] }>(OPENED);
-  if (opened.overflow > 0) wrongs.push(scrolls(opened.overflow, ownWidth, " with everything open"));
-  wrongs.push(...opened.texts);
-  if (areNew(opened.kinds))
-    wrongs.push(...(await axeViolations(page, { "color-contrast": { enabled: false } })));
+  for (const [width, colorScheme] of [
+    [DESK, "dark"],
+    [PHONE, "light"],
+  ] as const) {
+    if (isPhone && width === DESK) continue;
+    await show(width);
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    const opened = await page.evaluate<{ overflow: number; texts: string[]; kinds: string[] }>(OPENED);
+    scrolls(opened.overflow, width, " with everything open");
+    wrongs.push(...opened.texts);
+    const kinds = newOf(opened.kinds);
+    if (kinds.length > 0) wrongs.push(...(await axeViolations(page, kinds)));
+  }
+  await page.setViewportSize(before);
   return wrongs.map((wrong) => `${name}: ${wrong}`);
 }
 
@@ -64,18 +71,18 @@ export async function layoutShift(page: Page): Promise<number> {
 /** The kinds of elements that axe-core has examined in this process. */
 const examined = new Set<string>();
 
-/** Whether a page has a kind of element, or an order of headings, that no earlier page had: axe-core would find nothing else. */
-function areNew(kinds: readonly string[]): boolean {
+/** The kinds of elements, and orders of headings, that no earlier page had: axe-core would find nothing else. */
+function newOf(kinds: readonly string[]): string[] {
   const fresh = kinds.filter((kind) => !examined.has(kind));
   for (const kind of fresh) examined.add(kind);
-  return fresh.length > 0;
+  return fresh;
 }
 
 /**
- * Each element by what the rules judge: its parent, its attributes, whether the elements that it refers to exist, and whether it is
+ * An element by what the rules judge: its parent, its attributes, whether the elements that it refers to exist, and whether it is
  * empty. Numbers in a class are shades, and no rule reads the text of a slider.
  */
-const KINDS = `(() => {
+const KIND = `((each) => {
   const isThere = (ids) => ids.split(" ").every((id) => id === "" || document.getElementById(id) !== null);
   const own = ({ name, value }) =>
     name === "for" || /^aria-(?:labelledby|describedby|controls|owns)$/u.test(name) ? name + isThere(value)
@@ -83,21 +90,31 @@ const KINDS = `(() => {
       : name === "class" ? name + "=" + value.replace(/\\d+/gu, "0")
       : /^(?:role|type|scope|tabindex|autocomplete|lang|aria-(?!label|valuetext).*)$/u.test(name) ? name + "=" + value
       : name;
-  const kinds = [...document.querySelectorAll("*")].map((each) =>
-    [each.parentElement?.localName, each.localName, ...[...each.attributes].map(own), each.textContent.trim() === ""].join(" "));
+  return [each.parentElement?.localName, each.localName, ...[...each.attributes].map(own), each.textContent.trim() === ""].join(" ");
+})`;
+const THEN = " then ";
+const KINDS = `(() => {
   const headings = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")]
     .filter((each) => each.checkVisibility())
     .map(({ localName }) => localName);
-  kinds.push(...headings.map((level, index) => [headings[index - 1], "then", level].join(" ")));
-  return [...new Set(kinds)];
+  const orders = headings.map((level, index) => [headings[index - 1], level].join("${THEN}"));
+  return [...new Set([...[...document.querySelectorAll("*")].map(${KIND}), ...orders])];
 })()`;
 
-/** What axe-core finds against WCAG 2.2 AA and its best practices, of any impact, with the first element of each. */
-export async function axeViolations(page: Page, rules = {}): Promise<string[]> {
-  const options = { ...AXE_OPTIONS, rules: { ...AXE_OPTIONS.rules, ...rules } };
+/**
+ * What axe-core finds against WCAG 2.2 AA and its best practices, of any impact, with the first element of each: in elements of these
+ * kinds, or in the whole page if an order of headings is among them, as it is on the first page.
+ */
+async function axeViolations(page: Page, kinds: readonly string[]): Promise<string[]> {
+  const isWhole = kinds.some((kind) => kind.includes(THEN));
   await page.evaluate(AXE);
   return page.evaluate(
-    `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
+    `(async () => {
+      const kinds = new Set(${JSON.stringify(kinds)});
+      const isNew = (each) => kinds.has(${KIND}(each));
+      const include = ${isWhole} ? document : [...document.querySelectorAll("*")].filter(isNew);
+      return axe.run(include, ${JSON.stringify(AXE_OPTIONS)});
+    })().then(({ violations }) =>
       violations.map(({ id, nodes }) => id + " at " + nodes.length + ": " + nodes[0].target + " " + nodes[0].failureSummary))`,
   );
 }
