@@ -7,12 +7,11 @@ import { OPERATOR } from "../src/actions/actor.ts";
 import { PAGES } from "../src/console/registry.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
-import type { StoreFiles } from "./oracle/store.ts";
 import { useChromium, type PageOptions } from "./support/chromium.ts";
 import { startConsoleDemo, type ConsoleDemo } from "./support/console-demo.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { makeFolder } from "./support/folder.ts";
-import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { createStoreTenant } from "./support/import-store.ts";
 import { OVERFLOW } from "./support/page-looks.ts";
 import { actAs, scene, type Member } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
@@ -411,20 +410,6 @@ type OddStore = {
   says: Readonly<Record<string, RegExp>>;
 };
 
-const ORDER: StoreFiles = {
-  products: [{ product_id: "1", title: "Lamp" }],
-  variants: [{ variant_id: "1", product_id: "1", sku: "LAMP-1" }],
-  order_lines: [
-    { order_id: "1", line_id: "1", ordered_at: "2026-01-05T10:00:00Z", variant_id: "1", units: 1 },
-  ],
-};
-
-async function imported(files: StoreFiles): Promise<Tenant> {
-  const tenant = await createStoreTenant(service);
-  await importStore(service, tenant, { currencyCode: "EUR", asOf: "2026-07-01T00:00:00Z", files });
-  return tenant;
-}
-
 /** The small store in dinars: one title from right to left, and the others unbroken. */
 async function oddTitles(): Promise<Tenant> {
   const tenant = await createSmallStore(service.database, { currencyCode: "KWD" });
@@ -460,12 +445,6 @@ const HEBREW = "מנורת שולחן זוהרת";
 const UNBROKEN = "x".repeat(300);
 
 const ODD_STORES: readonly OddStore[] = [
-  { name: "one order", make: () => imported(ORDER), says: { "": /0\.0 %/u, "/products": /few units/u } },
-  {
-    name: "no order",
-    make: () => imported({ ...ORDER, order_lines: [] }),
-    says: { "": /nothing was sold|No month is complete yet/iu },
-  },
   { name: "60 months", make: fiveYears, says: { "/cohorts?period=all": /Jul 2021/u } },
   {
     name: "dinars, a title from right to left, and unbroken ones of 300 characters",

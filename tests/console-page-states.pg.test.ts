@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { PAGES } from "../src/console/registry.ts";
 import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
+import type { StoreFiles } from "./oracle/store.ts";
+import { createStoreTenant, importStore } from "./support/import-store.ts";
 import { unescaped, wordsOf } from "./support/page-figures.ts";
 import { actAs, type Member } from "./support/scene.ts";
 import { service } from "./support/shared-service.ts";
@@ -112,3 +115,32 @@ test("sale events come ten a page, the newest first, and each leads to its repor
   const second = await open("/sale-events?page=2", of);
   assert.deepEqual(slugsOf(second.text), ["event-10", "hats", "summer"]);
 });
+
+const ONE_ORDER: StoreFiles = {
+  products: [{ product_id: "1", title: "Lamp" }],
+  variants: [{ variant_id: "1", product_id: "1", sku: "LAMP-1" }],
+  order_lines: [
+    { order_id: "1", line_id: "1", ordered_at: "2026-01-05T10:00:00Z", variant_id: "1", units: 1 },
+  ],
+};
+const SECTIONS = ["reasons", "timing", "costs"].map((section) => `/report?reportSection=${section}`);
+const VIEWS = [...PAGES.map(({ path }) => path), ...SECTIONS, "/products?type=all", "/cohorts?period=all"];
+
+const TINY_STORES: readonly [name: string, files: StoreFiles, said: Readonly<Record<string, RegExp>>][] = [
+  ["one order", ONE_ORDER, { "": /0\.0 %/u, "/products": /few units/u }],
+  ["no order", { ...ONE_ORDER, order_lines: [] }, { "": /nothing was sold|No month is complete yet/iu }],
+];
+for (const [name, files, said] of TINY_STORES) {
+  test(`every page of a store with ${name} is served, and says what is true`, async () => {
+    const tenant = await createStoreTenant(service);
+    await importStore(service, tenant, { currencyCode: "EUR", asOf: "2026-07-01T00:00:00Z", files });
+    const reader = await actAs(service, tenant);
+    for (const path of VIEWS) {
+      const { status, text } = await reader.get(path);
+      assert.equal(status, 200, path);
+      const words = wordsOf(text.replace(/<details class="api-box".*?<\/details>/su, ""));
+      assert.doesNotMatch(words, /\b(?:NaN|undefined|null|Infinity)\b|\[object/u, path);
+      assert.match(words, said[path] ?? /./u, path);
+    }
+  });
+}
