@@ -146,15 +146,22 @@ async function stateOf({ shopKey }: Tenant): Promise<unknown> {
   return [counts, rows, people.rows];
 }
 
-for (const { name, path, right, takes } of ACTIONS) {
-  test(`${name}: a body that arrives after its sender was removed, demoted, disabled or signed out does nothing`, async () => {
+for (const [index, { name, path, right, takes }] of ACTIONS.entries()) {
+  test(`${name}: a body that arrives after its sender lost the right to it does nothing`, async () => {
     const { least, proof = false } = right as { least: Role; proof?: boolean };
     const state = await stateOf(tenant);
     const wrong: string[] = [];
-    for (const [way, { change, isAnswered }] of Object.entries(WAYS)) {
-      // An action of viewers cannot be lost by a lower role, and some actions need no recent confirmation.
-      if (way === "demoted" && least === "viewer") continue;
-      if (way === "no longer fresh" && !proof) continue;
+    // An action of viewers cannot be lost by a lower role, and some actions need no recent confirmation.
+    const possible = Object.entries(WAYS).filter(
+      ([way]) => !(way === "demoted" && least === "viewer") && !(way === "no longer fresh" && !proof),
+    );
+    // All actions are run by the same code: besides a removal, each meets one other way, and those with a body of their own all.
+    const others = possible.slice(1);
+    const chosen =
+      name in BODIES
+        ? possible
+        : [...possible.slice(0, 1), ...others.slice(index % others.length).slice(0, 1)];
+    for (const [way, { change, isAnswered }] of chosen) {
       const sender = await createSender(least);
       const stalled = {
         path: `/w/${tenant.shopDomain}${path.replaceAll(/:\w+/gu, ID)}`,
