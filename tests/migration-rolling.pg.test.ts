@@ -114,7 +114,10 @@ test("a rolling upgrade: the old server and the next one answer every request, a
   await reader.query("select from workspace");
   const waiting = Promise.withResolvers<string>();
   const migrated = migrate({ url: testDatabase.url, folder: next.migrations, log: waiting.resolve });
-  assert.match(await Promise.race([waiting.promise, migrated.then(() => "no wait")]), /^9001_remarks: waiting/u);
+  assert.match(
+    await Promise.race([waiting.promise, migrated.then(() => "no wait")]),
+    /^9001_remarks: waiting/u,
+  );
   await untilAnswered(ofOld, 20);
   await reader.query("commit");
   reader.release();
