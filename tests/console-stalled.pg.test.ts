@@ -261,6 +261,18 @@ const ownerOf = ({ userId, sessionHash }: Sender): Actor => ({
   session: { userId, sessionHash },
 });
 
+test("a confirmation that is too old when the transaction reads it counts no more", async () => {
+  const { database } = service.installation;
+  const owner = await createSender("owner");
+  await service.database.query(
+    "update console_session set proved_at = now() - interval '11 min' where user_id = $1",
+    [owner.userId],
+  );
+  const workspace = await requireWorkspace(database, tenant.shopDomain);
+  const caller = { database, keys: service.keys, actor: ownerOf(owner), workspace, now: new Date() };
+  await assert.rejects(runAction(removeMember, caller, textInput({ person: ID })), { kind: "unconfirmed" });
+});
+
 test("a removal that runs into an action of its member waits for it", async () => {
   const [sender, owner] = [await createSender("admin"), await createSender("owner")];
   const workspace = await requireWorkspace(service.installation.database, tenant.shopDomain);
