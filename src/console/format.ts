@@ -62,8 +62,8 @@ export const units: Format<number> = (value) =>
   `${wholeNumber.format(value)} ${value === 1 ? "unit" : "units"}`;
 
 /**
- * M9: the amounts of a workspace's currency: 1234.5 → "€1,234.50", −12.5 → "−€12.50". The decimals are those of ISO 4217; by custom `Intl` leaves
- * out some. Making a formatter takes longer than a page of amounts.
+ * M9: the amounts of a workspace's currency: 1234.5 → "€1,234.50", −12.5 → "−€12.50". The decimals are those of ISO 4217: by default, `Intl`
+ * leaves out those that are not in everyday use. Making a formatter takes longer than a page of amounts.
  */
 export const money = rememberLast((currencyCode: string): ((value: number) => string) => {
   const exponent = currencyExponent(currencyCode);

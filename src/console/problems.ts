@@ -134,6 +134,15 @@ function excessUnits(facts: Facts, isEarly: boolean): number {
     : at("returned_units") - at("baseline_rate") * at("sold_units");
 }
 
+/** The link to all problems; null = the cards show all. */
+export function linkToAll(
+  { problems, others }: { problems: readonly Problem[]; others: number },
+  call: PageCall,
+): { text: string; href: string } | null {
+  if (others === 0) return null;
+  return { text: `All ${problems.length + others} problems`, href: call.href("/alerts", { state: "open" }) };
+}
+
 /** The problems as cards: what, since when, why, the cost so far, and whether it improves. */
 export function problemCards(problems: readonly Problem[], alerts: Alerts, call: PageCall): Html {
   if (problems.length === 0)

@@ -4,7 +4,7 @@ import { figure } from "../../console/figure.ts";
 import { instant, month } from "../../console/format.ts";
 import type { OverviewData } from "../../console/pages/overview.ts";
 import type { PageCall } from "../../console/page.ts";
-import { problemParts } from "../../console/problems.ts";
+import { linkToAll, problemParts } from "../../console/problems.ts";
 import { monthRange } from "../../console/months.ts";
 import { notCompared, summaryTiles, windowText, type Tile } from "../../console/views/report/summary.ts";
 import { html, renderHtml, unescapeHtml, type Html } from "../../lib/html.ts";
@@ -26,8 +26,9 @@ export function digestMail(
   stopAddress: string,
 ): Mail {
   const at = (path: string): string => `${call.origin}${path}`;
-  const { report, problems, others, alerts } = shown;
-  const all = problems.length + others;
+  const { report, problems, alerts } = shown;
+  const count = problems.length + shown.others;
+  const all = linkToAll(shown, call);
   const parts = {
     title: `Weekly digest of ${name}`,
     asOf: html`${billingEndsAt !== null && `${billingEndText(billingEndsAt)} `}Orders of ${monthRange(report)}, as of ${figure(report, "meta/data_as_of", instant)}. A unit counts
@@ -36,10 +37,7 @@ export function digestMail(
       const { href, ...card } = problemParts(problem, alerts, call);
       return { ...card, address: at(href) };
     }),
-    others:
-      others === 0
-        ? null
-        : { text: `All ${all} problems`, address: at(call.href("/alerts", { state: "open" })) },
+    all: all && { text: all.text, address: at(all.href) },
     tiles: summaryTiles(shown, call),
     compared: notCompared(shown, call),
     months: monthsOf(shown),
@@ -47,7 +45,7 @@ export function digestMail(
     why: `You get this e-mail because you turned on the weekly digest of ${name}.`,
     stopAddress,
   };
-  const found = all === 1 ? "1 problem" : `${all || "no"} problems`;
+  const found = count === 1 ? "1 problem" : `${count || "no"} problems`;
   return {
     subject: `${parts.title}: ${found}`,
     text: `${textBody(parts)}\n`,
@@ -64,8 +62,8 @@ type Parts = {
   cards: (Pick<ReturnType<typeof problemParts>, "name" | "detail" | "what" | "course"> & {
     address: string;
   })[];
-  /** Where all are, if there are more; null = they are the cards. */
-  others: { text: string; address: string } | null;
+  /** Where all problems are; null = the cards show all. */
+  all: { text: string; address: string } | null;
   tiles: Tile[];
   compared: Html | null;
   months: ReturnType<typeof monthsOf>;
@@ -78,7 +76,7 @@ function htmlBody({
   title,
   asOf,
   cards,
-  others,
+  all,
   tiles,
   compared,
   months,
@@ -106,7 +104,7 @@ function htmlBody({
               </table>`,
           )
     }
-    ${others !== null && html`<p style="margin:0;font-size:15px"><a href="${others.address}" style="color:#1d4f91">${others.text}</a></p>`}
+    ${all !== null && html`<p style="margin:0;font-size:15px"><a href="${all.address}" style="color:#1d4f91">${all.text}</a></p>`}
     <h2 style="margin:24px 0 8px;font-size:17px;line-height:24px">Key figures</h2>
     <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">
       ${[tiles.slice(0, 2), tiles.slice(2)].map(
@@ -158,7 +156,7 @@ function textBody({
   title,
   asOf,
   cards,
-  others,
+  all,
   tiles,
   compared,
   months,
@@ -176,7 +174,7 @@ function textBody({
           (card) =>
             `${card.name} (${card.detail})\n${plain(card.what)}\n${plain(card.course)}\n${card.address}`,
         )),
-    ...(others === null ? [] : [`${others.text}: ${others.address}`]),
+    ...(all === null ? [] : [`${all.text}: ${all.address}`]),
     "KEY FIGURES",
     tiles
       .map(({ label, value, change, notes }) =>

@@ -20,7 +20,7 @@ import {
 } from "../months.ts";
 import type { NewestMonths, ShownMonths } from "../months.ts";
 import { definePage, type BodyOf, type PageCall, type View } from "../page.ts";
-import { problemCards, readProblems, type Problem } from "../problems.ts";
+import { linkToAll, problemCards, readProblems, type Problem } from "../problems.ts";
 import { pick, ROLLING_NAMES } from "../selection.ts";
 import type { Alerts } from "../views/alert.ts";
 import { monthCoverage, noCompleteMonth } from "../views/coverage.ts";
@@ -134,13 +134,14 @@ function bar(call: PageCall, months: ShownMonths, csv: Html | null = null): Html
 }
 
 function fullView(shown: OverviewData, list: Html | null, call: PageCall): View {
-  const { report, trend, months, alerts, problems, others } = shown;
+  const { report, trend, months, alerts, problems } = shown;
+  const all = linkToAll(shown, call);
   return {
     title: "Overview",
     body: html`${bar(call, months, barCsv(call, PATH, "trend-trend"))}
       <h1>Overview</h1>
       ${problemCards(problems, alerts, call)}
-      ${others > 0 && html`<p><a href="${call.href("/alerts", { state: "open" })}">All ${problems.length + others} problems</a></p>`}
+      ${all !== null && html`<p><a href="${all.href}">${all.text}</a></p>`}
       <p class="lead">
         Orders of ${monthRange(report)}. A unit counts as returned when it came back within
         ${windowText(report)}.
