@@ -3,6 +3,7 @@ import type { Queryable, Connection } from "../database.ts";
 import { query, queryRow, requireRow, queryValue, command } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { wakeEndpoints } from "./alert-delivery.ts";
+import { CONNECTED_AT, IS_WANTED } from "./data-source.ts";
 import type { NewAlert } from "./publish.ts";
 import { columnsInside, monthsBetween, placeInside } from "./return-curve.ts";
 import { wakePushes } from "./run-queue.ts";
@@ -284,10 +285,9 @@ const findAlertSettings = queryRow<AlertSettingsRow, [shopKey: number]>(
                   where a.shop_key = $1
                     and a.event_key >= 'report_ready:' and a.event_key < 'report_ready;') as newest_report_month,
                 (select coalesce(json_agg(json_build_object(
-                          'source', s.source, 'kind', s.kind, 'is_connected', s.is_connection and (s.status is distinct from 'disconnected' or s.last_error is not null),
+                          'source', s.source, 'kind', s.kind, 'is_connected', s.is_connection and ${IS_WANTED},
                           'status', s.status, 'currency_code', s.currency_code,
-                          'last_synced_at', s.last_synced_at, 'connected_at',
-                          coalesce((s.settings ->> 'connectedAt')::timestamptz, s.created_at)) order by s.source), '[]')
+                          'last_synced_at', s.last_synced_at, 'connected_at', ${CONNECTED_AT}) order by s.source), '[]')
                    from data_source s where s.shop_key = $1) as sources
            from workspace w where w.shop_key = $1`,
 );

@@ -29,6 +29,12 @@ export type ConnectionRow = {
 /** Of the row `s`: it has credentials, which were not refused. */
 export const IS_CONNECTED = "(s.sealed_credentials is not null and s.status is distinct from 'disconnected')";
 
+/** Of the row `s`: it is not one that a person has disconnected, which leaves no error. */
+export const IS_WANTED = "(s.status is distinct from 'disconnected' or s.last_error is not null)";
+
+/** Of the row `s`: when it was connected, the last time. */
+export const CONNECTED_AT = "coalesce((s.settings ->> 'connectedAt')::timestamptz, s.created_at)";
+
 export const COLUMNS = `s.shop_key, s.source, s.kind, s.status, s.currency_code, s.last_synced_at, s.last_error, s.created_at,
                 s.settings, s.cursor, s.sealed_credentials, w.shop_domain,
                 w.currency_code as shop_currency_code, w.readiness,

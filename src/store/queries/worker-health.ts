@@ -1,5 +1,5 @@
 import { query, requireRow, requireValue } from "../query.ts";
-import type { SourceKind } from "./data-source.ts";
+import { CONNECTED_AT, IS_WANTED, type SourceKind } from "./data-source.ts";
 
 /** The name of a worker's session, which it always has. */
 export const WORKER_APPLICATION = "returns-worker";
@@ -68,20 +68,19 @@ export const connectionHealth = query<
               and r.started_at > clock_timestamp() - interval '24 hours'
             order by r.shop_key, r.source, r.started_at desc),
         connection as (
-           select s.shop_key, w.shop_domain, s.source, s.kind, s.status, s.last_synced_at, c.connected_at, s.last_error,
+           select s.shop_key, w.shop_domain, s.source, s.kind, s.status, s.last_synced_at, s.last_error,
+                  ${CONNECTED_AT} as connected_at, ${IS_WANTED} as is_wanted,
                   case when s.kind = 'label_cost' and s.currency_code <> w.currency_code then s.currency_code end
                     as foreign_currency_code,
                   coalesce(i.runs, 0) as interrupted_runs, u.note as unbalanced_note,
-                  coalesce(s.last_synced_at, c.connected_at) < $1 as is_stale
+                  coalesce(s.last_synced_at, ${CONNECTED_AT}) < $1 as is_stale
              from data_source s
-            cross join lateral (select coalesce((s.settings ->> 'connectedAt')::timestamptz, s.created_at)) c (connected_at)
              join workspace w on w.shop_key = s.shop_key
              left join interrupted i on i.shop_key = s.shop_key and i.source = s.source
              left join unbalanced u on u.shop_key = s.shop_key and u.source = s.source
             where s.is_connection),
         troubled as (
-           select c.*, (c.last_error is not null or c.status is distinct from 'disconnected')
-                         and (c.status is not distinct from 'disconnected' or c.is_stale) as is_broken
+           select c.*, c.is_wanted and (c.status is not distinct from 'disconnected' or c.is_stale) as is_broken
              from connection c
             where c.status in ('failed', 'disconnected') or c.last_error is not null or c.is_stale
                or c.foreign_currency_code is not null or c.interrupted_runs >= $2 or c.unbalanced_note is not null)
