@@ -277,13 +277,16 @@ export function readJson(body: string): Outcome<unknown> {
   return value === undefined ? { again: "the answer was not complete JSON", delayMs: null } : { value };
 }
 
-/** Why a request is sent again. */
-export const BLOCKED = "a web page refused the request (status 403)";
-
-/** Of a refusal: that of a firewall before the API, which may be temporary, not the API's own. */
 export function isWebPage(body: string): boolean {
   return body.trimStart().startsWith("<");
 }
+
+/** Whether a firewall before the API has refused a request, which may be temporary, instead of the API itself. */
+export function isBlocked({ status, body }: Pick<HttpAnswer<string>, "status" | "body">): boolean {
+  return status === 403 && isWebPage(body);
+}
+
+export const BLOCKED: Again = { again: "a web page refused the request (status 403)", delayMs: null };
 
 /** Throws the signal's reason as soon as it aborts. */
 export async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
@@ -321,7 +324,7 @@ export async function getJson(source: JsonSource, url: URL): Promise<unknown> {
     source,
     () => ({ url, headers }),
     ({ status, body }) => {
-      if (status === 403 && isWebPage(body)) return { again: BLOCKED, delayMs: null };
+      if (isBlocked({ status, body })) return BLOCKED;
       if (status === 401 || status === 403) {
         throw new SourceRefused(
           `${title} does not accept this API key (status ${status}): check it under ${keyPlace}, and connect it again.`,

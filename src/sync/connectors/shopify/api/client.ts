@@ -4,7 +4,7 @@ import { Compile } from "typebox/compile";
 import { SourceFailed, SourceRefused } from "../../../connector.ts";
 import { isObject, nullable, object, reader, Text } from "../../shared/foreign.ts";
 import type { Json } from "../../shared/foreign.ts";
-import { ask, BLOCKED, download, isWebPage, pause, readJson, RETRY_POLICY } from "../../shared/http.ts";
+import { ask, BLOCKED, download, isBlocked, pause, readJson, RETRY_POLICY } from "../../shared/http.ts";
 import type { HttpAnswer, HttpSource, Outcome, RetryPolicy } from "../../shared/http.ts";
 import type { Document } from "./documents.ts";
 import { isFileUrl } from "./hosts.ts";
@@ -112,7 +112,7 @@ async function query<Answer>(
         if (hasSeveral && breakdowns === MOST_BREAKDOWNS) throw new CostExceeded(document.name);
         return outcome;
       }
-      if (answer.status === 403 && isWebPage(answer.body)) return { again: BLOCKED, delayMs: null };
+      if (isBlocked(answer)) return BLOCKED;
       if (token === null || isRefreshed) throw new SourceRefused(REFUSED);
       isRefreshed = true;
       token = await tokens.refreshed(token);

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { SourceFailed, SourceRefused, type Credentials, type Secrets } from "../../../connector.ts";
 import type { Subscription } from "../../../purchase.ts";
-import { ask, BLOCKED, CHECK_POLICY, isWebPage, readJson } from "../../shared/http.ts";
+import { ask, BLOCKED, CHECK_POLICY, isBlocked, readJson } from "../../shared/http.ts";
 import { openClient, SHOPIFY_RETRY_POLICY, type ShopifyClient, type TokenSource } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 import { Filled, nullable, object, reader, Text } from "../../shared/foreign.ts";
@@ -213,7 +213,7 @@ async function requestTokens(
     { title: TITLE, address: url, signal, retryPolicy: RETRY_POLICY },
     () => request,
     ({ status, body }) => {
-      if (status === 403 && isWebPage(body)) return { again: BLOCKED, delayMs: null };
+      if (isBlocked({ status, body })) return BLOCKED;
       if (GRANT_STATUSES.has(status)) throw new SourceRefused(`${refusal} (status ${status}).`);
       if (status === 200) return readJson(body);
       throw new SourceFailed(`Shopify answered a request for tokens with status ${status}.`);
