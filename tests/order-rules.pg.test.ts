@@ -10,7 +10,6 @@ import { putOrderRules } from "../src/actions/workspace/queries.ts";
 import { setReasons } from "../src/actions/workspace/settings.ts";
 import { DEFAULT_RULES, NO_RULES, ORDER_KINDS, type OrderRules } from "../src/metrics/order-rules.ts";
 import { within } from "../src/lib/within.ts";
-import type { Database } from "../src/store/database.ts";
 import { findReasonGroups } from "../src/store/queries/fit.ts";
 import { redactOrders } from "../src/store/queries/order-document.ts";
 import type { DirectoryRow } from "../src/store/queries/workspace-directory.ts";
@@ -21,6 +20,7 @@ import { keepInOrder } from "../src/worker/upkeep.ts";
 import { csv, startImportWorkspace } from "./support/import-workspace.ts";
 import { countLockWaits } from "./support/locks.ts";
 import { openTestKeys } from "./support/secret.ts";
+import { withStatements } from "./support/transaction-steps.ts";
 import { eventually, withWorker, workerOptions } from "./support/worker.ts";
 import { use } from "./support/use.ts";
 
@@ -159,22 +159,9 @@ test("rules are saved while a worker applies earlier ones, and applied next", as
   const shopKey = await openStore();
   const first = { ...DEFAULT_RULES, leftOutTags: ["vip"] };
   await save(shopKey, first);
-  const database: Database = {
-    ...shop.database,
-    transaction: (work, signal) =>
-      shop.database.transaction(
-        (connection) =>
-          work({
-            ...connection,
-            rows: async <Row>(...asked: Parameters<Database["rows"]>) => {
-              if (asked[0].name === "find_currency")
-                await within(5000, save(shopKey, { ...first, leftOutChannels: ["pos"] }));
-              return connection.rows<Row>(...asked);
-            },
-          }),
-        signal,
-      ),
-  };
+  const database = withStatements(shop.database, async (name) => {
+    if (name === "find_currency") await within(5000, save(shopKey, { ...first, leftOutChannels: ["pos"] }));
+  });
   await applyRules(database, shopKey);
   await applyRules(shop.database, shopKey);
   const applied = await shop.dump(shopKey);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { csv, startImportWorkspace, type FolderFiles } from "../../tests/support/import-workspace.ts";
-import type { Database } from "../store/database.ts";
+import { withStatements } from "../../tests/support/transaction-steps.ts";
 import { use } from "../../tests/support/use.ts";
 
 const LINES = "order_id,line_id,ordered_at,sku,units";
@@ -15,21 +15,7 @@ const shop = use(startImportWorkspace);
 /** Imports a folder; returns the names of the statements that it ran. */
 async function statementsOf(shopKey: number, files: FolderFiles): Promise<Set<string>> {
   const names = new Set<string>();
-  const database: Database = {
-    ...shop.database,
-    transaction: (work, signal) =>
-      shop.database.transaction(
-        (connection) =>
-          work({
-            ...connection,
-            rows: (statement, values) => {
-              names.add(statement.name);
-              return connection.rows(statement, values);
-            },
-          }),
-        signal,
-      ),
-  };
+  const database = withStatements(shop.database, (name) => names.add(name));
   await shop.import(shopKey, files, { database });
   return names;
 }

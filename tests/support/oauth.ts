@@ -13,8 +13,6 @@ import { APP, APP_OPTIONS } from "./webhooks.ts";
 
 export const PUBLIC_URL = "https://returns.example";
 
-export type ApprovalService = Awaited<ReturnType<typeof startApprovalService>>;
-
 /** A service with an app that shops approve, and a browser that keeps its cookie. */
 export async function startApprovalService() {
   const service = await startTestService({ ...APP_OPTIONS, PUBLIC_URL });

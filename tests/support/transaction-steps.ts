@@ -16,6 +16,25 @@ export function withSteps(database: Database, steps: { first?: Step; last?: Step
   };
 }
 
+/** The same database with a call before each statement of a transaction. */
+export function withStatements(database: Database, onStatement: (name: string) => unknown): Database {
+  return {
+    ...database,
+    transaction: (work, signal) =>
+      database.transaction(
+        (connection) =>
+          work({
+            ...connection,
+            rows: async <Row>(...asked: Parameters<Database["rows"]>) => {
+              await onStatement(asked[0].name);
+              return connection.rows<Row>(...asked);
+            },
+          }),
+        signal,
+      ),
+  };
+}
+
 /** The tables that nothing else may analyze, vacuum or alter before this transaction ends. */
 export async function listKeptTables(connection: Connection): Promise<string[]> {
   const kept = await connection.rows<{ table: string }>(

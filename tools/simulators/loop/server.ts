@@ -2,8 +2,6 @@ import { mulberry32 } from "../../../src/demo/random.ts";
 import { accountOptions, BadRequest, momentsOf, startLabelServer } from "../label-source/server.ts";
 import type { AccountOptions, Platform } from "../label-source/server.ts";
 
-export type LoopSimulator = Awaited<ReturnType<typeof startLoopSimulator>>;
-
 /** Loop's list of returns on loopback, with given returns or those of a seed. */
 export async function startLoopSimulator(
   given: Partial<AccountOptions & { returns: readonly SimulatedReturn[] }> = {},
