@@ -216,20 +216,17 @@ function findAttack(pattern: string, flags: string): Attack | null {
     else regex.test(text);
     return performance.now() - start;
   };
+  // A pause of the process, or code that is not compiled yet, only makes a text slower.
+  const fastestOf = (text: string): number => Math.min(...TRIES.map(() => timeOf(text)));
   for (const attack of attacksOn(pattern, flags)) {
-    const times: number[] = [];
     for (const [index, length] of LENGTHS.entries()) {
       const text = textOf(attack, length);
-      const shorter = LENGTHS[index - STEPS_BACK] ?? length;
       const leastMs = index === LENGTHS.length - 1 ? SHORTEST_MS : LONG_MS;
-      const isSlow = (milliseconds: number, shorterMs: number): boolean =>
-        milliseconds > leastMs && milliseconds / shorterMs > (length / shorter) * MOST_GROWTH;
-      const milliseconds = timeOf(text);
-      // Both are repeated, because a pause of the process is not the pattern's time, and the processor's speed varies.
-      const isStillSlow = (): boolean => isSlow(timeOf(text), timeOf(textOf(attack, shorter)));
-      if (isSlow(milliseconds, times[index - STEPS_BACK] ?? Infinity) && TRIES.every(isStillSlow))
+      if (timeOf(text) <= leastMs) continue;
+      const shorter = LENGTHS[index - STEPS_BACK] ?? length;
+      const [milliseconds, shorterMs] = [fastestOf(text), fastestOf(textOf(attack, shorter))];
+      if (milliseconds > leastMs && milliseconds / shorterMs > (length / shorter) * MOST_GROWTH)
         return attack;
-      times.push(milliseconds);
     }
   }
   return null;
